@@ -29,11 +29,13 @@ class PickleReader {
   void recall(std::uint64_t index);
   void spend(std::uint64_t amount);
 
-  // Groups of opcodes; each returns false for opcodes that it doesn't know.
+  // Groups of opcodes (pickle_opcodes.cpp); each returns false for opcodes that it doesn't know.
   bool read_constant(unsigned char opcode);
   bool read_text(unsigned char opcode);
   bool read_memo_or_stack(unsigned char opcode);
   bool read_container(unsigned char opcode);
+  bool read_items(unsigned char opcode);
+  bool read_name(unsigned char opcode);
   bool read_object(unsigned char opcode);
 
   // Values.
