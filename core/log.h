@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <spdlog/fmt/fmt.h>
+
 #include <functional>
 #include <string>
 #include <string_view>
 #include <utility>
-
-#include <spdlog/fmt/fmt.h>
 
 namespace ttt {
 
@@ -29,7 +29,8 @@ void log(LogLevel level, std::string_view line);
 
 template <typename... Args>
 void log_debug(fmt::format_string<Args...> format, Args&&... args) {
-  if (log_level() <= LogLevel::debug) log(LogLevel::debug, fmt::format(format, std::forward<Args>(args)...));
+  if (log_level() <= LogLevel::debug)
+    log(LogLevel::debug, fmt::format(format, std::forward<Args>(args)...));
 }
 template <typename... Args>
 void log_info(fmt::format_string<Args...> format, Args&&... args) {
