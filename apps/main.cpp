@@ -1,7 +1,19 @@
 // SPDX-FileCopyrightText: The ttt authors
 // SPDX-License-Identifier: Apache-2.0
-#include "core/version.h"
+#include "apps/common/console.h"
+#include "apps/common/output.h"
+#include "apps/common/report_error.h"
+#include "apps/program.h"
 
-#include <cstdio>
-
-int main() { std::printf("ttt %s\n", ttt::build_info().version.c_str()); }
+int main(int argc, char** argv) {
+  using namespace ttt::cli;
+  try {
+    prepare_process();
+    Console::instance().attach_to_log();
+    const int code = run_program({argv + (argc > 0 ? 1 : 0), argv + argc});
+    Console::instance().print_repetitions();
+    return code;
+  } catch (...) {
+    return report_error(std::current_exception());
+  }
+}

@@ -4,16 +4,17 @@
 
 #include "core/error.h"
 
-#include <unistd.h>
-
 #include <cerrno>
 #include <cstring>
+#include <unistd.h>
 
 namespace ttt {
 namespace fs = std::filesystem;
 namespace {
 
-std::string reason() { return errno != 0 ? std::strerror(errno) : "unknown reason"; }
+std::string reason() {
+  return errno != 0 ? std::strerror(errno) : "unknown reason";
+}
 
 void create_parent(const fs::path& path) {
   if (path.parent_path().empty()) return;

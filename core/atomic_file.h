@@ -8,8 +8,8 @@
 
 namespace ttt {
 
-/// Writes a file under a temporary name beside it and renames it on commit(), so that the final name
-/// never holds half a result. Without commit() the temporary file is removed.
+/// Writes a file under a temporary name beside it and renames it on commit(), so that the final
+/// name never holds half a result. Without commit() the temporary file is removed.
 class AtomicFile {
  public:
   /// Creates missing folders. Throws Error(output) when the file can't be created.

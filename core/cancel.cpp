@@ -20,9 +20,15 @@ void on_signal(int signal_number) {
 
 }  // namespace
 
-void request_cancel() noexcept { requested = true; }
-bool cancel_requested() noexcept { return requested; }
-void reset_cancel() noexcept { requested = false; }
+void request_cancel() noexcept {
+  requested = true;
+}
+bool cancel_requested() noexcept {
+  return requested;
+}
+void reset_cancel() noexcept {
+  requested = false;
+}
 
 void install_cancel_signal_handler() {
   struct sigaction action {};

@@ -9,9 +9,8 @@
 #include <ATen/Version.h>
 #include <ATen/detail/CUDAHooksInterface.h>
 
-#include <dlfcn.h>
-
 #include <charconv>
+#include <dlfcn.h>
 #include <filesystem>
 #include <optional>
 
@@ -25,8 +24,8 @@ bool driver_present() {
 }
 
 /// Opens LibTorch's CUDA library once; its static initialisers register the CUDA kernels and hooks.
-/// Empty on success, else why not. Must come before the first question to LibTorch about CUDA, since
-/// that answer is cached.
+/// Empty on success, else why not. Must come before the first question to LibTorch about CUDA,
+/// since that answer is cached.
 std::string open_cuda_library() {
   static const std::string problem = [] {
     if (::dlopen("libtorch_cuda.so", RTLD_NOW | RTLD_GLOBAL) != nullptr) return std::string{};
@@ -48,8 +47,7 @@ std::string cuda_problem(int* count) {
 }
 
 std::string cpu_words() {
-  return std::to_string(at::get_num_threads()) + " threads, " +
-         at::get_cpu_capability();
+  return std::to_string(at::get_num_threads()) + " threads, " + at::get_cpu_capability();
 }
 
 /// N of "cuda:N", 0 for "cuda", nothing when it is neither.

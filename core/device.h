@@ -16,9 +16,9 @@ struct DeviceChoice {
   std::string reason;
 };
 
-/// Resolves "auto", "cpu", "cuda" or "cuda:N". LibTorch's CUDA library is opened only when a GPU was
-/// asked for, or when "auto" sees a GPU driver. Throws Error(usage) for other words and Error(device)
-/// when a GPU was demanded and there is none.
+/// Resolves "auto", "cpu", "cuda" or "cuda:N". LibTorch's CUDA library is opened only when a GPU
+/// was asked for, or when "auto" sees a GPU driver. Throws Error(usage) for other words and
+/// Error(device) when a GPU was demanded and there is none.
 DeviceChoice choose_device(std::string_view request);
 
 /// One line per usable device, the CPU first.

@@ -31,14 +31,24 @@ constexpr std::array<DTypeInfo, 15> kDTypes{{{DType::f64, "F64", "float64", 8, t
                                              {DType::u8, "U8", "uint8", 1, false},
                                              {DType::boolean, "BOOL", "bool", 1, false}}};
 
-const DTypeInfo& info(DType dtype) { return kDTypes[static_cast<std::size_t>(dtype)]; }
+const DTypeInfo& info(DType dtype) {
+  return kDTypes[static_cast<std::size_t>(dtype)];
+}
 
 }  // namespace
 
-std::string_view safetensors_name(DType dtype) { return info(dtype).safetensors; }
-std::string_view to_string(DType dtype) { return info(dtype).name; }
-std::size_t element_size(DType dtype) { return info(dtype).size; }
-bool is_floating(DType dtype) { return info(dtype).floating; }
+std::string_view safetensors_name(DType dtype) {
+  return info(dtype).safetensors;
+}
+std::string_view to_string(DType dtype) {
+  return info(dtype).name;
+}
+std::size_t element_size(DType dtype) {
+  return info(dtype).size;
+}
+bool is_floating(DType dtype) {
+  return info(dtype).floating;
+}
 
 std::optional<DType> dtype_from_safetensors(std::string_view name) {
   for (const DTypeInfo& entry : kDTypes)

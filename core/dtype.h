@@ -9,7 +9,23 @@
 namespace ttt {
 
 /// Element types of stored tensors. Names are those of the safetensors header.
-enum class DType { f64, f32, f16, bf16, f8_e4m3, f8_e5m2, i64, i32, i16, i8, u64, u32, u16, u8, boolean };
+enum class DType {
+  f64,
+  f32,
+  f16,
+  bf16,
+  f8_e4m3,
+  f8_e5m2,
+  i64,
+  i32,
+  i16,
+  i8,
+  u64,
+  u32,
+  u16,
+  u8,
+  boolean
+};
 
 /// Name as in a safetensors header: "F32", "BF16", "I64", "BOOL", …
 std::string_view safetensors_name(DType dtype);

@@ -41,7 +41,7 @@ std::size_t utf8_length(std::string_view text, std::size_t i) {
   const auto byte = [&](std::size_t k) { return static_cast<std::uint8_t>(text[k]); };
   const std::uint8_t lead = byte(i);
   if (lead < 0x80) return 1;
-  const std::size_t length = lead >= 0xF0 && lead <= 0xF4   ? 4
+  const std::size_t length = lead >= 0xF0 && lead <= 0xF4  ? 4
                              : lead >= 0xE0 && lead < 0xF0 ? 3
                              : lead >= 0xC2 && lead < 0xE0 ? 2
                                                            : 0;
@@ -58,9 +58,13 @@ std::size_t utf8_length(std::string_view text, std::size_t i) {
 
 }  // namespace
 
-std::string_view to_string(ErrorKind kind) { return info(kind).name; }
+std::string_view to_string(ErrorKind kind) {
+  return info(kind).name;
+}
 
-int exit_code(ErrorKind kind) { return info(kind).exit_code; }
+int exit_code(ErrorKind kind) {
+  return info(kind).exit_code;
+}
 
 Error::Error(ErrorKind kind, std::string what, std::string where, std::string hint,
              std::source_location source)

@@ -63,8 +63,8 @@ std::string printable(std::string_view text, std::size_t max_bytes = 300);
 
 /// Throws ttt::Error of the given kind when the condition is false. Further arguments: what, where,
 /// hint; they are evaluated only on failure.
-#define TTT_CHECK(condition, kind, ...)                           \
-  do {                                                            \
-    if (!(condition)) [[unlikely]]                                \
-      throw ::ttt::Error(::ttt::ErrorKind::kind, __VA_ARGS__);    \
+#define TTT_CHECK(condition, kind, ...)                        \
+  do {                                                         \
+    if (!(condition)) [[unlikely]]                             \
+      throw ::ttt::Error(::ttt::ErrorKind::kind, __VA_ARGS__); \
   } while (false)

@@ -90,9 +90,17 @@ class Logger {
 void set_log_callback(LogCallback callback) {
   Logger::instance().set_callback(std::move(callback));
 }
-void set_log_level(LogLevel level) { Logger::instance().level_ = level; }
-LogLevel log_level() { return Logger::instance().level_; }
-void set_log_file(const std::string& path) { Logger::instance().set_file(path); }
-void log(LogLevel level, std::string_view line) { Logger::instance().log(level, line); }
+void set_log_level(LogLevel level) {
+  Logger::instance().level_ = level;
+}
+LogLevel log_level() {
+  return Logger::instance().level_;
+}
+void set_log_file(const std::string& path) {
+  Logger::instance().set_file(path);
+}
+void log(LogLevel level, std::string_view line) {
+  Logger::instance().log(level, line);
+}
 
 }  // namespace ttt

@@ -2,11 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <spdlog/fmt/fmt.h>
+
 #include <functional>
 #include <string>
 #include <string_view>
-
-#include <spdlog/fmt/fmt.h>
+#include <utility>
 
 namespace ttt {
 
@@ -28,15 +29,16 @@ void log(LogLevel level, std::string_view line);
 
 template <typename... Args>
 void log_debug(fmt::format_string<Args...> format, Args&&... args) {
-  if (log_level() <= LogLevel::debug) log(LogLevel::debug, fmt::format(format, args...));
+  if (log_level() <= LogLevel::debug)
+    log(LogLevel::debug, fmt::format(format, std::forward<Args>(args)...));
 }
 template <typename... Args>
 void log_info(fmt::format_string<Args...> format, Args&&... args) {
-  log(LogLevel::info, fmt::format(format, args...));
+  log(LogLevel::info, fmt::format(format, std::forward<Args>(args)...));
 }
 template <typename... Args>
 void log_warning(fmt::format_string<Args...> format, Args&&... args) {
-  log(LogLevel::warning, fmt::format(format, args...));
+  log(LogLevel::warning, fmt::format(format, std::forward<Args>(args)...));
 }
 
 }  // namespace ttt

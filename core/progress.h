@@ -12,18 +12,19 @@ namespace ttt {
 
 /// One report of a long-running task.
 struct ProgressReport {
-  std::string task;            ///< what is being done, e.g. "classify"
-  std::int64_t done = 0;       ///< finished items
-  std::int64_t total = 0;      ///< all items; 0 when unknown
+  std::string task;        ///< what is being done, e.g. "classify"
+  std::int64_t done = 0;   ///< finished items
+  std::int64_t total = 0;  ///< all items; 0 when unknown
   double elapsed_seconds = 0;
-  double rate = 0;             ///< items per second since the start
+  double rate = 0;                ///< items per second since the start
   double remaining_seconds = -1;  ///< negative when unknown
   bool finished = false;
 };
 
 using ProgressCallback = std::function<void(const ProgressReport&)>;
 
-/// Counts items and tells a callback; library code takes one and prints nothing itself. Thread-safe.
+/// Counts items and tells a callback; library code takes one and prints nothing itself.
+/// Thread-safe.
 class Progress {
  public:
   /// total = 0 means unknown. An empty callback makes every call a no-op.

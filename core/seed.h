@@ -7,8 +7,9 @@
 
 namespace ttt {
 
-/// Seed of one item of a run, derived from the run's seed and the item's name alone, so that an item
-/// can be reproduced without the others. Stable across versions (FNV-1a and a 64-bit finaliser).
+/// Seed of one item of a run, derived from the run's seed and the item's name alone, so that an
+/// item can be reproduced without the others. Stable across versions (FNV-1a and a 64-bit
+/// finaliser).
 std::uint64_t derive_seed(std::uint64_t run_seed, std::string_view item);
 
 }  // namespace ttt

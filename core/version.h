@@ -8,8 +8,8 @@ namespace ttt {
 
 /// What this binary was built from and with.
 struct BuildInfo {
-  std::string version;        ///< e.g. "0.1.0"
-  std::string commit;         ///< short hash, with "-dirty" when the tree had changes; may be empty
+  std::string version;  ///< e.g. "0.1.0"
+  std::string commit;   ///< short hash, with "-dirty" when the tree had changes; may be empty
   std::string compiler;
   std::string build_type;
   std::string libtorch;

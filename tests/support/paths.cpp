@@ -9,14 +9,18 @@
 namespace ttt::test {
 namespace fs = std::filesystem;
 
-fs::path source_dir() { return TTT_SOURCE_DIR; }
+fs::path source_dir() {
+  return TTT_SOURCE_DIR;
+}
 
 fs::path shared_dir() {
   if (const char* folder = std::getenv("TTT_SHARED")) return folder;
   return source_dir().parent_path() / "shared";
 }
 
-fs::path shared(std::string_view name) { return shared_dir() / name; }
+fs::path shared(std::string_view name) {
+  return shared_dir() / name;
+}
 
 TempDir::TempDir() {
   std::string name = (fs::temp_directory_path() / "ttt-test-XXXXXX").string();

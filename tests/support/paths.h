@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <filesystem>
 #include <string_view>
-
-#include <gtest/gtest.h>
 
 namespace ttt::test {
 
@@ -32,6 +32,6 @@ class TempDir {
 }  // namespace ttt::test
 
 /// Skips the test with a message when this file of the shared test data is absent.
-#define TTT_REQUIRE_SHARED(name)                            \
-  if (!std::filesystem::exists(::ttt::test::shared(name)))  \
+#define TTT_REQUIRE_SHARED(name)                           \
+  if (!std::filesystem::exists(::ttt::test::shared(name))) \
   GTEST_SKIP() << "test data is absent: " << ::ttt::test::shared(name)

@@ -1,0 +1,27 @@
+// SPDX-FileCopyrightText: The ttt authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// What every backend of the op defines. Arguments are checked by rope_2d.cpp: x and out [B, h*w, C]
+// of one dtype with a contiguous last dimension, out may be x; the table is contiguous and on the
+// same device. `inverse` turns backwards, which is also the gradient.
+
+#include "kernels/rope_2d/rope_2d.h"
+
+#include <vector>
+
+namespace ttt::ops {
+
+namespace reference {
+void rope_2d(const at::Tensor& x, const RopeTable& table, bool inverse, const at::Tensor& out);
+}
+namespace cpu {
+void rope_2d(const at::Tensor& x, const RopeTable& table, bool inverse, const at::Tensor& out);
+}
+namespace cuda {
+/// Dtypes of this build's CUDA version; empty without one.
+std::vector<at::ScalarType> rope_2d_dtypes();
+void rope_2d(const at::Tensor& x, const RopeTable& table, bool inverse, const at::Tensor& out);
+}  // namespace cuda
+
+}  // namespace ttt::ops

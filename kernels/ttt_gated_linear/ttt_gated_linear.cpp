@@ -1,0 +1,175 @@
+// SPDX-FileCopyrightText: The ttt authors
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/ttt_gated_linear/ttt_gated_linear.h"
+
+#include "kernels/support/checks.h"
+#include "kernels/ttt_gated_linear/backends.h"
+
+#include <ATen/ATen.h>
+#include <torch/csrc/autograd/custom_function.h>
+
+namespace ttt::ops {
+namespace {
+
+constexpr std::string_view kOp = "ttt_gated_linear";
+
+using torch::autograd::AutogradContext;
+using torch::autograd::Function;
+using torch::autograd::variable_list;
+
+Backend choose(Backend requested, at::TensorList tensors) {
+  static const OpSupport support{kOp, {at::kFloat, at::kBFloat16}, cuda::gated_linear_dtypes()};
+  return resolve(support, requested, tensors);
+}
+
+/// A weight argument as the backends take it: accumulation dtype, batch B (stride 0 if shared).
+at::Tensor prepared_weight(std::string_view name, const at::Tensor& weight, const at::Tensor& x) {
+  check_shape(kOp, name, weight, {-1, -1, -1, -1});
+  const std::int64_t batch = weight.size(0), heads = weight.size(1), d = weight.size(2);
+  TTT_CHECK(weight.size(3) == d && heads * d == x.size(2) && (batch == 1 || batch == x.size(0)),
+            usage,
+            fmt::format("{} is {}, which doesn't fit activations of {}", name, shape_text(weight),
+                        shape_text(x)),
+            std::string(kOp), "pass weights [1 or B, heads, d, d] with heads * d channels");
+  const at::ScalarType wanted = accumulation_dtype(x.scalar_type());
+  if (weight.scalar_type() != wanted) check_same_dtype(kOp, name, weight, x);
+  at::Tensor result = weight.to(wanted).contiguous();
+  return batch == x.size(0) ? result : result.expand({x.size(0), heads, d, d});
+}
+
+GatedLinearStep run_step(Backend backend, const at::Tensor& k, const at::Tensor& v,
+                         const at::Tensor& w1, const at::Tensor& w2) {
+  switch (backend) {
+    case Backend::reference:
+      return reference::gated_linear_step(k, v, w1, w2);
+    case Backend::cuda:
+      return cuda::gated_linear_step(k, v, w1, w2);
+    default:
+      return cpu::gated_linear_step(k, v, w1, w2);
+  }
+}
+
+GatedLinearStepGradients run_step_backward(Backend backend, const GatedLinearStepSaved& saved,
+                                           const at::Tensor& dw1, const at::Tensor& dw2) {
+  switch (backend) {
+    case Backend::reference:
+      return reference::gated_linear_step_backward(saved, dw1, dw2);
+    case Backend::cuda:
+      return cuda::gated_linear_step_backward(saved, dw1, dw2);
+    default:
+      return cpu::gated_linear_step_backward(saved, dw1, dw2);
+  }
+}
+
+void run_apply(Backend backend, const at::Tensor& q, const InnerWeights& weights,
+               const at::Tensor& out) {
+  switch (backend) {
+    case Backend::reference:
+      return reference::gated_linear_apply(q, weights.w1, weights.w2, out);
+    case Backend::cuda:
+      return cuda::gated_linear_apply(q, weights.w1, weights.w2, out);
+    default:
+      return cpu::gated_linear_apply(q, weights.w1, weights.w2, out);
+  }
+}
+
+GatedLinearApplyGradients run_apply_backward(Backend backend, const at::Tensor& q,
+                                             const InnerWeights& weights, const at::Tensor& dout) {
+  switch (backend) {
+    case Backend::reference:
+      return reference::gated_linear_apply_backward(q, weights.w1, weights.w2, dout);
+    case Backend::cuda:
+      return cuda::gated_linear_apply_backward(q, weights.w1, weights.w2, dout);
+    default:
+      return cpu::gated_linear_apply_backward(q, weights.w1, weights.w2, dout);
+  }
+}
+
+struct StepFunction : Function<StepFunction> {
+  static variable_list forward(AutogradContext* context, const at::Tensor& k, const at::Tensor& v,
+                               const at::Tensor& w1, const at::Tensor& w2, std::int64_t backend) {
+    const GatedLinearStep step = run_step(static_cast<Backend>(backend), k, v, w1, w2);
+    context->save_for_backward({k, v, w1, w2, step.g1, step.g2});
+    context->saved_data["backend"] = backend;
+    return {step.w1, step.w2};
+  }
+
+  static variable_list backward(AutogradContext* context, variable_list gradients) {
+    refuse_second_derivative(kOp);
+    const variable_list saved = context->get_saved_variables();
+    const auto backend = static_cast<Backend>(context->saved_data["backend"].toInt());
+    const GatedLinearStepSaved inputs{saved[0], saved[1], saved[2], saved[3], saved[4], saved[5]};
+    const GatedLinearStepGradients result =
+        run_step_backward(backend, inputs, gradients[0].contiguous(), gradients[1].contiguous());
+    return {result.dk, result.dv, result.dw1, result.dw2, {}};
+  }
+};
+
+struct ApplyFunction : Function<ApplyFunction> {
+  static at::Tensor forward(AutogradContext* context, const at::Tensor& q, const at::Tensor& w1,
+                            const at::Tensor& w2, std::int64_t backend) {
+    at::Tensor out = at::empty(q.sizes(), q.options());
+    run_apply(static_cast<Backend>(backend), q, {w1, w2}, out);
+    context->save_for_backward({q, w1, w2});
+    context->saved_data["backend"] = backend;
+    return out;
+  }
+
+  static variable_list backward(AutogradContext* context, variable_list gradients) {
+    refuse_second_derivative(kOp);
+    const variable_list saved = context->get_saved_variables();
+    const auto backend = static_cast<Backend>(context->saved_data["backend"].toInt());
+    const GatedLinearApplyGradients result = run_apply_backward(
+        backend, saved[0], {saved[1], saved[2]}, with_contiguous_rows(gradients[0]));
+    return {result.dq, result.dw1, result.dw2, {}};
+  }
+};
+
+}  // namespace
+
+InnerWeights gated_linear_step(const at::Tensor& k, const at::Tensor& v, const at::Tensor& w1,
+                               const at::Tensor& w2, Backend requested) {
+  check_shape(kOp, "k", k, {-1, -1, -1});
+  check_shape(kOp, "v", v, {k.size(0), k.size(1), k.size(2)});
+  check_same_dtype(kOp, "v", v, k);
+  const Backend backend = choose(requested, {k, v, w1, w2});
+  const at::Tensor keys = with_contiguous_rows(k), values = with_contiguous_rows(v);
+  const at::Tensor first = prepared_weight("w1", w1, k), second = prepared_weight("w2", w2, k);
+  check_shape(kOp, "w2", second, {first.size(0), first.size(1), first.size(2), first.size(3)});
+  if (!needs_gradient({k, v, w1, w2})) {
+    GatedLinearStep step = run_step(backend, keys, values, first, second);
+    return {std::move(step.w1), std::move(step.w2)};
+  }
+  const variable_list outputs =
+      StepFunction::apply(keys, values, first, second, static_cast<std::int64_t>(backend));
+  return {outputs[0], outputs[1]};
+}
+
+at::Tensor gated_linear_apply(const at::Tensor& q, const InnerWeights& weights, Backend requested) {
+  check_shape(kOp, "q", q, {-1, -1, -1});
+  const Backend backend = choose(requested, {q, weights.w1, weights.w2});
+  const at::Tensor queries = with_contiguous_rows(q);
+  const at::Tensor w1 = prepared_weight("w1", weights.w1, q);
+  const at::Tensor w2 = prepared_weight("w2", weights.w2, q);
+  check_shape(kOp, "w2", w2, {w1.size(0), w1.size(1), w1.size(2), w1.size(3)});
+  if (needs_gradient({q, w1, w2}))
+    return ApplyFunction::apply(queries, w1, w2, static_cast<std::int64_t>(backend));
+  at::Tensor out = at::empty(q.sizes(), q.options());
+  run_apply(backend, queries, {w1, w2}, out);
+  return out;
+}
+
+void gated_linear_apply_out(const at::Tensor& q, const InnerWeights& weights, const at::Tensor& out,
+                            Backend requested) {
+  check_shape(kOp, "q", q, {-1, -1, -1});
+  check_shape(kOp, "out", out, {q.size(0), q.size(1), q.size(2)});
+  check_same_dtype(kOp, "out", out, q);
+  check_output(kOp, out, {q, weights.w1, weights.w2});
+  const Backend backend = choose(requested, {q, weights.w1, weights.w2, out});
+  const at::Tensor w1 = prepared_weight("w1", weights.w1, q);
+  const at::Tensor w2 = prepared_weight("w2", weights.w2, q);
+  check_shape(kOp, "w2", w2, {w1.size(0), w1.size(1), w1.size(2), w1.size(3)});
+  run_apply(backend, with_contiguous_rows(q), {w1, w2}, out);
+}
+
+}  // namespace ttt::ops

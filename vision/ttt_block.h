@@ -1,0 +1,45 @@
+// SPDX-FileCopyrightText: The ttt authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "kernels/rope_2d/rope_2d.h"
+#include "kernels/ttt_gated_linear/ttt_gated_linear.h"
+#include "layers/holders.h"
+#include "vision/forward_context.h"
+
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace ttt::vision {
+
+/// The TTT block of vision models, in the place of softmax attention: two inner models (a gated
+/// linear map per head, a 3×3 depthwise convolution on an extra head) take one gradient step on the
+/// keys and values of the image, then answer its queries. Source: LeapLabTHU/ViTTT: ttt_block.py.
+/// Keys: w1, w2 [1,heads,d,d], w3 [d,1,3,3], qkv.* [3C+3d, C], proj.* [C, C+d]; d = C / heads.
+class TttBlock : public torch::nn::Module {
+ public:
+  TttBlock(std::int64_t dim, std::int64_t heads);
+  /// x [B,N,C] on the grid -> [B,N,C]. `rope` rotates the queries and keys of the gated model; null
+  /// for none. `name` is the block's module path, for traces and reports.
+  at::Tensor forward(const at::Tensor& x, Grid grid, const ops::RopeTable* rope,
+                     const ForwardContext& context, const std::string& name) const;
+  void initialize(at::Generator generator);
+
+ private:
+  struct Projections;
+  Projections split(const at::Tensor& qkv, Grid grid) const;
+  void rotate(Projections& p, const ops::RopeTable& rope, const ForwardContext& context,
+              const std::string& name) const;
+  /// The stepped inner weights, or the initial ones where the update is switched off.
+  std::pair<ops::InnerWeights, at::Tensor> step(const Projections& p,
+                                                const ForwardContext& context) const;
+  at::Tensor apply(const Projections& p, const ops::InnerWeights& weights,
+                   const at::Tensor& kernels, const ForwardContext& context) const;
+
+  std::int64_t dim_, heads_, head_dim_;
+  at::Tensor w1_, w2_, w3_;
+  std::shared_ptr<layers::Linear> qkv_, proj_;
+};
+
+}  // namespace ttt::vision

@@ -1,0 +1,170 @@
+// SPDX-FileCopyrightText: The ttt authors
+// SPDX-License-Identifier: Apache-2.0
+#include "vision/vit3.h"
+
+#include "core/error.h"
+#include "layers/holders.h"
+#include "layers/initialize.h"
+#include "vision/token_ops.h"
+#include "vision/ttt_block.h"
+
+#include <torch/torch.h>
+
+namespace ttt::vision {
+namespace {
+
+constexpr double kLayerNormEpsilon = 1e-6;
+constexpr std::int64_t kImageChannels = 3;
+
+class PatchEmbed : public torch::nn::Module {
+ public:
+  PatchEmbed(std::int64_t patch, std::int64_t dim) : patch_(patch) {
+    proj_ = register_module("proj", std::make_shared<Projection>(patch, dim));
+  }
+
+  at::Tensor forward(const at::Tensor& images) const {
+    const at::Tensor map = at::conv2d(images, proj_->weight, proj_->bias, patch_);  // [B,C,h,w]
+    return map.flatten(2).transpose(1, 2).contiguous();                             // [B,N,C]
+  }
+
+  void initialize(at::Generator generator) {
+    layers::fill_convolution_default(proj_->weight, proj_->bias, generator);
+  }
+
+ private:
+  struct Projection : torch::nn::Module {
+    Projection(std::int64_t patch, std::int64_t dim) {
+      weight = register_parameter("weight", torch::empty({dim, kImageChannels, patch, patch}));
+      bias = register_parameter("bias", torch::empty({dim}));
+    }
+    at::Tensor weight, bias;
+  };
+
+  std::int64_t patch_;
+  std::shared_ptr<Projection> proj_;
+};
+
+class Mlp : public torch::nn::Module {
+ public:
+  Mlp(std::int64_t dim, std::int64_t hidden) {
+    fc1_ = register_module("fc1", std::make_shared<layers::Linear>(dim, hidden));
+    // act: GELU, exact form
+    fc2_ = register_module("fc2", std::make_shared<layers::Linear>(hidden, dim));
+  }
+
+  at::Tensor forward(const at::Tensor& x) const {
+    return fc2_->forward(gelu_in_place(fc1_->forward(x)));
+  }
+
+  void initialize(at::Generator generator) {
+    layers::fill_linear_default(*fc1_, generator);
+    layers::fill_linear_default(*fc2_, generator);
+  }
+
+ private:
+  std::shared_ptr<layers::Linear> fc1_, fc2_;
+};
+
+class Block : public torch::nn::Module {
+ public:
+  explicit Block(const Vit3Config& config) {
+    cpe_ = register_module("cpe", std::make_shared<layers::DepthwiseConv>(config.dim));
+    norm1_ = register_module("norm1",
+                             std::make_shared<layers::LayerNorm>(config.dim, kLayerNormEpsilon));
+    attn_ = register_module("attn", std::make_shared<TttBlock>(config.dim, config.heads));
+    norm2_ = register_module("norm2",
+                             std::make_shared<layers::LayerNorm>(config.dim, kLayerNormEpsilon));
+    mlp_ = register_module("mlp", std::make_shared<Mlp>(config.dim, config.dim * config.mlp_ratio));
+  }
+
+  at::Tensor forward(const at::Tensor& input, Grid grid, const ForwardContext& context,
+                     const std::string& name) const {
+    at::Tensor x = position_encoding(input, *cpe_, grid, context, name + ".cpe");  // [B,N,C]
+    const at::Tensor normed = norm1_->forward(x);                                  // [B,N,C]
+    context.emit(name + ".norm1", normed);
+    x = x + attn_->forward(normed, grid, /*rope=*/nullptr, context, name + ".attn");
+    const at::Tensor mlp = mlp_->forward(norm2_->forward(x));  // [B,N,C]
+    context.emit(name + ".mlp", mlp);
+    x = x + mlp;
+    context.emit(name, x);
+    return x;
+  }
+
+  void initialize(at::Generator generator) {
+    layers::fill_convolution_default(*cpe_, generator);
+    layers::fill_norm_default(*norm1_);
+    attn_->initialize(generator);
+    layers::fill_norm_default(*norm2_);
+    mlp_->initialize(generator);
+  }
+
+ private:
+  std::shared_ptr<layers::DepthwiseConv> cpe_;
+  std::shared_ptr<layers::LayerNorm> norm1_, norm2_;
+  std::shared_ptr<TttBlock> attn_;
+  std::shared_ptr<Mlp> mlp_;
+};
+
+class Vit3 : public ClassificationModel {
+ public:
+  explicit Vit3(const Vit3Config& config) : config_(config) {
+    patch_embed_ =
+        register_module("patch_embed", std::make_shared<PatchEmbed>(config.patch, config.dim));
+    const auto blocks = register_module("blocks", std::make_shared<torch::nn::Module>());
+    for (std::int64_t i = 0; i < config.depth; ++i)
+      blocks_.push_back(
+          blocks->register_module(std::to_string(i), std::make_shared<Block>(config)));
+    norm_ =
+        register_module("norm", std::make_shared<layers::LayerNorm>(config.dim, kLayerNormEpsilon));
+    // pre_logits: identity
+    head_ = register_module("head", std::make_shared<layers::Linear>(config.dim, config.classes));
+  }
+
+  ClassificationOutput forward(const at::Tensor& images,
+                               const ForwardContext& context) const override {
+    check_image_size(images.size(3), images.size(2), size_multiple());
+    const Grid grid{images.size(2) / config_.patch, images.size(3) / config_.patch};
+    at::Tensor x = patch_embed_->forward(images);  // [B,N,C]
+    context.emit("patch_embed", x);
+    for (std::size_t i = 0; i < blocks_.size(); ++i)
+      x = blocks_[i]->forward(x, grid, context, "blocks." + std::to_string(i));
+    x = norm_->forward(x);  // [B,N,C]
+    context.emit("norm", x);
+    const at::Tensor features = x.mean(1);        // [B,C]
+    return {head_->forward(features), features};  // [B,classes]
+  }
+
+  std::int64_t size_multiple() const override { return config_.patch; }
+
+  void initialize(std::uint64_t seed) override {
+    const at::Generator generator = at::make_generator<at::CPUGeneratorImpl>(seed);
+    patch_embed_->initialize(generator);
+    for (const auto& block : blocks_) block->initialize(generator);
+    layers::fill_norm_default(*norm_);
+    layers::fill_linear_default(*head_, generator);
+  }
+
+  void prepare_for_inference() override {}  // There is no batch norm to fold.
+
+ private:
+  Vit3Config config_;
+  std::shared_ptr<PatchEmbed> patch_embed_;
+  std::vector<std::shared_ptr<Block>> blocks_;
+  std::shared_ptr<layers::LayerNorm> norm_;
+  std::shared_ptr<layers::Linear> head_;
+};
+
+}  // namespace
+
+std::shared_ptr<ClassificationModel> make_vit3(const Vit3Config& config) {
+  TTT_CHECK(config.dim > 0 && config.depth > 0 && config.heads > 0 && config.patch > 0 &&
+                config.classes > 0 && config.mlp_ratio > 0,
+            usage, "the dimensions of a ViT3 model must be positive", "vit3");
+  TTT_CHECK(config.dim % config.heads == 0, usage,
+            "dim " + std::to_string(config.dim) + " is not a multiple of heads " +
+                std::to_string(config.heads),
+            "vit3");
+  return std::make_shared<Vit3>(config);
+}
+
+}  // namespace ttt::vision
