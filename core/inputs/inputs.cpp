@@ -68,6 +68,11 @@ bool holds_text(const std::string& path) {
   return !head.empty() && looks_like_text(head);
 }
 
+/// Might name an archive or something inside one. Saves a look into every file of a long list.
+bool speaks_of_archive(const std::string& path) {
+  return path.find(".t") != std::string::npos || path.find(".T") != std::string::npos;
+}
+
 /// "photos.tar.gz", "photos.tgz", …: the command that unpacks it, else empty.
 std::string unpack_command(const std::string& path) {
   static constexpr auto kSuffixes = std::to_array<std::string_view>(
@@ -82,6 +87,7 @@ class Finder {
  public:
   void add_argument(const std::string& argument);
   void add_list(const std::string& path) {
+    if (is_table_name(path)) return guard(path, [&] { add_table(path); });
     guard(path, [&] { add_lines(read_text_lines(read_file(path)), folder_of(path)); });
   }
   std::vector<Candidate> finish();
@@ -172,9 +178,6 @@ void Finder::add_entry(const std::string& entry, const Place& place) {
       return add_pattern(path, place);
   // A missing file: reading it says so, in its place.
   const std::string path = paths.front();
-  if (!first_error_)
-    first_error_ =
-        Error(ErrorKind::input, "no such file or folder", printable(path), hint_for_missing(path));
   add({path,
        {},
        [path]() -> std::vector<std::uint8_t> {
@@ -187,6 +190,7 @@ void Finder::add_entry(const std::string& entry, const Place& place) {
 
 /// x.tar, x.tar/prefix and x.tar:prefix. False when the argument doesn't name an archive.
 bool Finder::add_archive(const std::string& argument, const Place& place) {
+  if (!speaks_of_archive(argument)) return false;
   std::string path = argument;
   std::string prefix;
   for (std::size_t end = argument.size(); !is_file(path) && end > 0;) {
@@ -201,7 +205,7 @@ bool Finder::add_archive(const std::string& argument, const Place& place) {
       throw Error(ErrorKind::unsupported, "a compressed archive can't be read in place",
                   printable(path), command);
   }
-  if (!is_tar(path)) return false;
+  if (suffix_of(path) != "tar" || !is_tar(path)) return false;
   auto& archive = archives_[path];
   if (archive == nullptr) archive = std::make_shared<const TarArchive>(path);
   while (prefix.ends_with('/')) prefix.pop_back();

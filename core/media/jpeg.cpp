@@ -1,16 +1,18 @@
 // SPDX-FileCopyrightText: The ttt authors
 // SPDX-License-Identifier: Apache-2.0
-#include <jpeglib.h>
-
-#include <algorithm>
-#include <csetjmp>
-#include <cstdio>  // jpeglib.h needs it
-#include <cstring>
-// After jpeglib.h.
 #include "core/media/codec.h"
 #include "core/media/orientation.h"
 
-#include <jerror.h>
+#include <cstdio>
+
+// clang-format off
+#include <jpeglib.h>  // wants <cstdio> before it
+#include <jerror.h>   // wants <jpeglib.h> before it
+// clang-format on
+
+#include <algorithm>
+#include <csetjmp>
+#include <cstring>
 
 namespace ttt::codec {
 namespace {
