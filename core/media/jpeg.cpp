@@ -1,16 +1,18 @@
 // SPDX-FileCopyrightText: The ttt authors
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
-#include <csetjmp>
-#include <cstdio>  // jpeglib.h needs it
-#include <cstring>
-
-#include <jpeglib.h>
-// After jpeglib.h.
-#include <jerror.h>
-
 #include "core/media/codec.h"
 #include "core/media/orientation.h"
+
+#include <cstdio>
+
+// clang-format off
+#include <jpeglib.h>  // wants <cstdio> before it
+#include <jerror.h>   // wants <jpeglib.h> before it
+// clang-format on
+
+#include <algorithm>
+#include <csetjmp>
+#include <cstring>
 
 namespace ttt::codec {
 namespace {
@@ -26,7 +28,9 @@ struct JpegErrors {
   bool damaged;  ///< a warning about the data was raised; `message` is the first of them
 };
 
-JpegErrors& errors_of(j_common_ptr info) { return *reinterpret_cast<JpegErrors*>(info->err); }
+JpegErrors& errors_of(j_common_ptr info) {
+  return *reinterpret_cast<JpegErrors*>(info->err);
+}
 
 void on_fatal(j_common_ptr info) {
   JpegErrors& errors = errors_of(info);
@@ -47,7 +51,8 @@ void on_message(j_common_ptr info, int level) {
 /// A progressive file of a few bytes per scan can keep a decoder busy for minutes.
 void on_progress(j_common_ptr info) {
   constexpr int kMaxScans = 500;
-  if (info->is_decompressor && reinterpret_cast<j_decompress_ptr>(info)->input_scan_number > kMaxScans)
+  if (info->is_decompressor &&
+      reinterpret_cast<j_decompress_ptr>(info)->input_scan_number > kMaxScans)
     ERREXIT(info, JERR_BAD_PROGRESSION);
 }
 
@@ -134,7 +139,8 @@ int orientation_of(const jpeg_decompress_struct& info) {
   return 1;
 }
 
-/// Photoshop stores inverted inks and says so by an Adobe marker. Pillow takes the marker for granted.
+/// Photoshop stores inverted inks and says so by an Adobe marker. Pillow takes the marker for
+/// granted.
 bool inks_inverted(const Source& source, const jpeg_decompress_struct& info) {
   return source.official() || info.saw_Adobe_marker;
 }

@@ -1,13 +1,12 @@
 // SPDX-FileCopyrightText: The ttt authors
 // SPDX-License-Identifier: Apache-2.0
-#include <png.h>
+#include "core/media/codec.h"
+#include "core/media/orientation.h"
 
 #include <algorithm>
 #include <csetjmp>
 #include <cstring>
-
-#include "core/media/codec.h"
-#include "core/media/orientation.h"
+#include <png.h>
 
 namespace ttt::codec {
 namespace {
@@ -18,8 +17,8 @@ constexpr std::string_view kFormat = "PNG";
 class PngReader {
  public:
   explicit PngReader(const Source& source) : source_(source), left_(source.bytes) {
-    png_ = png_create_read_struct(PNG_LIBPNG_VER_STRING, this, on_error, [](png_structp,
-                                                                           png_const_charp) {});
+    png_ = png_create_read_struct(PNG_LIBPNG_VER_STRING, this, on_error,
+                                  [](png_structp, png_const_charp) {});
     if (png_ != nullptr) info_ = png_create_info_struct(png_);
     if (info_ == nullptr) {
       png_destroy_read_struct(&png_, nullptr, nullptr);
@@ -37,7 +36,8 @@ class PngReader {
   bool read_row(std::uint8_t* row) {
     row_ = png_get_current_row_number(png_);
     pass_ = png_get_current_pass_number(png_);
-    // After the last row libpng looks at what follows; an error there comes too late to matter here.
+    // After the last row libpng looks at what follows; an error there comes too late to matter
+    // here.
     if (setjmp(png_jmpbuf(png_)) != 0)
       return png_get_current_row_number(png_) != row_ || png_get_current_pass_number(png_) != pass_;
     png_read_row(png_, row, nullptr);
@@ -52,9 +52,7 @@ class PngReader {
 
   std::int64_t width() const { return png_get_image_width(png_, info_); }
   std::int64_t height() const { return png_get_image_height(png_, info_); }
-  bool interlaced() const {
-    return png_get_interlace_type(png_, info_) == PNG_INTERLACE_ADAM7;
-  }
+  bool interlaced() const { return png_get_interlace_type(png_, info_) == PNG_INTERLACE_ADAM7; }
   int channels() const { return png_get_channels(png_, info_); }
   int bit_depth() const { return png_get_bit_depth(png_, info_); }
   std::size_t row_bytes() const { return png_get_rowbytes(png_, info_); }
