@@ -46,5 +46,7 @@ function(ttt_add_test area)
     set(ARG_LABELS cpu)
   endif()
   gtest_discover_tests(${target} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
-                       PROPERTIES LABELS "${ARG_LABELS}")
+                       PROPERTIES LABELS "${ARG_LABELS}"
+                       # Two test programs at a time must not spin in each other's way.
+                       ENVIRONMENT OMP_WAIT_POLICY=passive)
 endfunction()

@@ -184,7 +184,7 @@ TEST_F(Options, BadConfigFiles) {
   EXPECT_TRUE(contains(config_error("count: 99"), "from 1 to 10"));
   EXPECT_TRUE(contains(config_error("- a\n- b"), "not a map"));
   EXPECT_TRUE(contains(config_error("a: [1, 2"), "not valid YAML"));
-  EXPECT_TRUE(contains(config_error("\x00\x01\xff"), "config.yaml"));
+  EXPECT_TRUE(contains(config_error(std::string("\0\x01\xff", 3)), "config.yaml"));
   EXPECT_TRUE(contains(config_error(std::string(20000, '[')), "not valid YAML"));
   EXPECT_TRUE(contains(config_error("set: [a=b]"), "configuration file"));
   EXPECT_TRUE(contains(config_error("config: x"), "configuration file"));
