@@ -68,7 +68,8 @@ Tensors rope(const Tensors& in) {
   if (!rotations.defined() || rotations.size(0) != side || rotations.size(2) != channels / 2)
     rotations =
         at::polar(at::ones({side, side, channels / 2}), at::rand({side, side, channels / 2}));
-  const at::Tensor x = in[0].to(at::kFloat).reshape({batch, side, side, channels / 2, 2});
+  const at::Tensor x =
+      in[0].to(at::kFloat).reshape({batch, side, side, channels / 2, 2}).contiguous();
   return {at::view_as_real(at::view_as_complex(x) * rotations).flatten(3).to(in[0].dtype())};
 }
 
