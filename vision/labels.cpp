@@ -4,7 +4,7 @@
 
 #include "core/assets.h"
 #include "core/error.h"
-#include "core/inputs/paths.h"
+#include "core/inputs/read_file.h"
 #include "core/inputs/text.h"
 
 #include <nlohmann/json.hpp>

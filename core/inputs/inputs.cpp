@@ -5,6 +5,7 @@
 #include "core/error.h"
 #include "core/inputs/labels.h"
 #include "core/inputs/paths.h"
+#include "core/inputs/read_file.h"
 #include "core/inputs/tar.h"
 #include "core/inputs/text.h"
 #include "core/log.h"
