@@ -108,6 +108,10 @@ std::int64_t Classifier::parameter_count() const {
   return count;
 }
 
+void Classifier::check_size(std::int64_t width, std::int64_t height) const {
+  check_image_size(width, height, model_->size_multiple());
+}
+
 ClassificationOutput Classifier::run(const at::Tensor& images,
                                      const ForwardContext& context) const {
   const c10::InferenceMode inference;
