@@ -75,6 +75,7 @@ void resolve_preprocess(ClassifySetup& setup, const ClassifyOptions& options) {
     preprocess.std = to_float(*options.std);
     changed.emplace_back("std");
   }
+  setup.classifier.check_size(preprocess.width, preprocess.height);
   if (!changed.empty())
     setup.preprocess_origin += fmt::format(", changed: {}", fmt::join(changed, ", "));
 }
