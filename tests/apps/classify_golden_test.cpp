@@ -60,7 +60,6 @@ TEST(ClassifyGolden, FilesToScores) {
   }
 }
 
-/// The archive is read in place; a tenth of its test pictures takes seconds.
 TEST(ClassifyGolden, AccuracyOverAnArchive) {
   TTT_REQUIRE_SHARED("golden/vision/cifar/vit3_cifar.pth");
   TTT_REQUIRE_SHARED("data/cifar10.tar");
