@@ -11,9 +11,9 @@
 namespace ttt::layers {
 
 ConvNorm::Conv::Conv(const ConvNormOptions& options) {
-  weight = register_parameter(
-      "weight", torch::empty({options.out, options.depthwise ? 1 : options.in, options.kernel,
-                              options.kernel}));
+  weight =
+      register_parameter("weight", torch::empty({options.out, options.depthwise ? 1 : options.in,
+                                                 options.kernel, options.kernel}));
   if (options.bias) bias = register_parameter("bias", torch::empty({options.out}));
 }
 

@@ -17,7 +17,9 @@ Linear::Linear(std::int64_t in, std::int64_t out) {
   bias = register_parameter("bias", torch::empty({out}));
 }
 
-at::Tensor Linear::forward(const at::Tensor& x) const { return at::linear(x, weight, bias); }
+at::Tensor Linear::forward(const at::Tensor& x) const {
+  return at::linear(x, weight, bias);
+}
 
 LayerNorm::LayerNorm(std::int64_t dim, double epsilon) : dim_(dim), epsilon_(epsilon) {
   weight = register_parameter("weight", torch::empty({dim}));

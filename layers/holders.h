@@ -6,9 +6,9 @@
 
 #include <cstdint>
 
-/// Typed holders of parameters under the names that checkpoints use. Unlike torch::nn's modules they
-/// leave their tensors uninitialised: a model is either loaded or initialised by initialize.h, and
-/// filling 90 million weights twice would double the start-up time.
+/// Typed holders of parameters under the names that checkpoints use. Unlike torch::nn's modules
+/// they leave their tensors uninitialised: a model is either loaded or initialised by initialize.h,
+/// and filling 90 million weights twice would double the start-up time.
 namespace ttt::layers {
 
 /// y = x Wᵀ + b on the last axis. weight [out, in], bias [out].

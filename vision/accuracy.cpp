@@ -31,8 +31,12 @@ void Accuracy::add(std::int64_t truth, std::span<const std::int64_t> best) {
   ++confusion_[static_cast<std::size_t>(truth * classes_ + best.front())];
 }
 
-double Accuracy::top1() const { return fraction(top1_, count_); }
-double Accuracy::top5() const { return fraction(top5_, count_); }
+double Accuracy::top1() const {
+  return fraction(top1_, count_);
+}
+double Accuracy::top5() const {
+  return fraction(top5_, count_);
+}
 
 std::int64_t Accuracy::class_count(std::int64_t truth) const {
   const auto row = confusion_.begin() + truth * classes_;

@@ -19,12 +19,13 @@ std::int64_t nearest_multiple(std::int64_t value, std::int64_t multiple) {
 
 void check_image_size(std::int64_t width, std::int64_t height, std::int64_t multiple) {
   if (width > 0 && height > 0 && width % multiple == 0 && height % multiple == 0) return;
-  throw Error(ErrorKind::usage,
-              fmt::format("the model can't take pictures of {}x{}: both sides must be multiples of {}",
-                          width, height, multiple),
-              "--size",
-              fmt::format("the nearest size is {}x{}", nearest_multiple(width, multiple),
-                          nearest_multiple(height, multiple)));
+  throw Error(
+      ErrorKind::usage,
+      fmt::format("the model can't take pictures of {}x{}: both sides must be multiples of {}",
+                  width, height, multiple),
+      "--size",
+      fmt::format("the nearest size is {}x{}", nearest_multiple(width, multiple),
+                  nearest_multiple(height, multiple)));
 }
 
 }  // namespace ttt::vision

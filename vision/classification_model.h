@@ -24,12 +24,13 @@ class ClassificationModel : public torch::nn::Module {
   virtual std::int64_t size_multiple() const = 0;
   /// Fills all weights as the official training code does before its first step.
   virtual void initialize(std::uint64_t seed) = 0;
-  /// One-time changes that speed up evaluation (batch norms folded). Training is not possible after.
+  /// One-time changes that speed up evaluation (batch norms folded). Training is not possible
+  /// after.
   virtual void prepare_for_inference() = 0;
 };
 
-/// Throws Error(usage) that names the nearest legal size unless both sides are positive multiples of
-/// `multiple`.
+/// Throws Error(usage) that names the nearest legal size unless both sides are positive multiples
+/// of `multiple`.
 void check_image_size(std::int64_t width, std::int64_t height, std::int64_t multiple);
 
 }  // namespace ttt::vision

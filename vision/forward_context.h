@@ -22,8 +22,8 @@ struct Grid {
 /// gradient step, and the size of that step. Losses are means over the batch, and over heads
 /// (gated linear) or channels (depthwise).
 struct InnerStepReport {
-  std::string layer;             ///< e.g. "blocks.3.attn"
-  std::int64_t steps = 1;        ///< gradient steps taken; 0 when the update is switched off
+  std::string layer;       ///< e.g. "blocks.3.attn"
+  std::int64_t steps = 1;  ///< gradient steps taken; 0 when the update is switched off
   double learning_rate = 1.0;
   double gated_loss_before = 0;  ///< −(1/3)·mean over tokens of ⟨v̂,v⟩
   double gated_loss_after = 0;

@@ -69,8 +69,14 @@ std::shared_ptr<ConvSequence> make_downsample(std::int64_t in, std::int64_t out)
   const std::int64_t wide = kMergeExpansion * out;
   return std::make_shared<ConvSequence>(std::vector<layers::ConvNormOptions>{
       {.in = in, .out = wide, .bias = true, .norm = false, .relu = true},
-      {.in = wide, .out = wide, .kernel = 3, .stride = 2, .depthwise = true, .bias = true,
-       .norm = false, .relu = true},
+      {.in = wide,
+       .out = wide,
+       .kernel = 3,
+       .stride = 2,
+       .depthwise = true,
+       .bias = true,
+       .norm = false,
+       .relu = true},
       {.in = wide, .out = out, .bias = true}});
 }
 
@@ -84,7 +90,7 @@ class Mlp : public torch::nn::Module {
   }
 
   at::Tensor forward(const at::Tensor& x, Grid grid, const ForwardContext& context) const {
-    const at::Tensor hidden = gelu_in_place(fc1_->forward(x));          // [B,N,4C]
+    const at::Tensor hidden = gelu_in_place(fc1_->forward(x));           // [B,N,4C]
     return fc2_->forward(depthwise_gelu(hidden, *dwc_, grid, context));  // [B,N,C]
   }
 
@@ -144,8 +150,7 @@ class Stage : public torch::nn::Module {
     const auto blocks = register_module("blocks", std::make_shared<torch::nn::Module>());
     for (std::int64_t j = 0; j < config.depths[index]; ++j)
       blocks_.push_back(blocks->register_module(
-          std::to_string(j),
-          std::make_shared<Block>(dim_, config.heads[index], config.mlp_ratio)));
+          std::to_string(j), std::make_shared<Block>(dim_, config.heads[index], config.mlp_ratio)));
     if (index + 1 < kStages)
       downsample_ = register_module("downsample", make_downsample(dim_, config.dims[index + 1]));
   }
@@ -157,8 +162,7 @@ class Stage : public torch::nn::Module {
     for (std::size_t j = 0; j < blocks_.size(); ++j)
       x = blocks_[j]->forward(x, grid, rope, context, name + ".blocks." + std::to_string(j));
     if (!downsample_) return {x, grid};
-    x = map_to_tokens(
-        downsample_->forward(tokens_to_map(x, grid), context, name + ".downsample"));
+    x = map_to_tokens(downsample_->forward(tokens_to_map(x, grid), context, name + ".downsample"));
     context.emit(name + ".downsample", x);
     return {x, Grid{grid.height / 2, grid.width / 2}};
   }
@@ -193,7 +197,7 @@ class HVit3 : public ClassificationModel {
   ClassificationOutput forward(const at::Tensor& images,
                                const ForwardContext& context) const override {
     check_image_size(images.size(3), images.size(2), size_multiple());
-    at::Tensor x = images.contiguous(at::MemoryFormat::ChannelsLast);  // [B,3,H,W]
+    at::Tensor x = images.contiguous(at::MemoryFormat::ChannelsLast);     // [B,3,H,W]
     x = map_to_tokens(patch_embed_->forward(x, context, "patch_embed"));  // [B,N,C0]
     context.emit("patch_embed", x);
     Grid grid{images.size(2) / 4, images.size(3) / 4};

@@ -13,11 +13,14 @@ namespace {
 
 constexpr double kScale = 1.0 / 3.0;  // of both inner losses, whatever the head's width
 
-double item(const at::Tensor& scalar) { return scalar.to(at::kDouble).item<double>(); }
+double item(const at::Tensor& scalar) {
+  return scalar.to(at::kDouble).item<double>();
+}
 
 /// −(1/3)·Σ⟨v̂,v⟩ over everything, divided by `count`.
 double inner_loss(const at::Tensor& predicted, const at::Tensor& v, double count) {
-  return count > 0 ? -kScale * item((predicted.to(at::kFloat) * v.to(at::kFloat)).sum()) / count : 0;
+  return count > 0 ? -kScale * item((predicted.to(at::kFloat) * v.to(at::kFloat)).sum()) / count
+                   : 0;
 }
 
 /// Sum of squared norms before the clip. The clip divides by n + 1, so a clipped norm r comes from
@@ -54,8 +57,7 @@ InnerStepReport report_inner_step(const std::string& layer, const GatedLinearSte
   report.depthwise_loss_before = depthwise_loss(depthwise.before);
   report.depthwise_loss_after = depthwise_loss(depthwise.after);
   const at::Tensor kernel_step = depthwise.before - depthwise.after;
-  report.depthwise_gradient_norm =
-      std::sqrt(item(squared_raw_norms(kernel_step, {1, 2}).mean()));
+  report.depthwise_gradient_norm = std::sqrt(item(squared_raw_norms(kernel_step, {1, 2}).mean()));
   report.depthwise_update_ratio = item(kernel_step.norm() / depthwise.before.norm());
   return report;
 }

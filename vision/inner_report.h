@@ -9,12 +9,12 @@ namespace ttt::vision {
 
 /// Inner weights before and after a step, and the pairs they were trained on.
 struct GatedLinearStep {
-  const at::Tensor& k;            ///< [B,N,C]
-  const at::Tensor& v;            ///< [B,N,C]
+  const at::Tensor& k;              ///< [B,N,C]
+  const at::Tensor& v;              ///< [B,N,C]
   ops::InnerWeights before, after;  ///< [1 or B,heads,d,d]
 };
 struct DepthwiseStep {
-  at::Tensor k, v;            ///< [B,h,w,d]
+  at::Tensor k, v;           ///< [B,h,w,d]
   at::Tensor before, after;  ///< [B,3,3,d]
 };
 

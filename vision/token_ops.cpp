@@ -16,15 +16,17 @@ at::Tensor as_grid(const at::Tensor& tokens, Grid grid) {
 
 }  // namespace
 
-at::Tensor gelu_in_place(at::Tensor x) { return x.requires_grad() ? at::gelu(x) : at::gelu_(x); }
+at::Tensor gelu_in_place(at::Tensor x) {
+  return x.requires_grad() ? at::gelu(x) : at::gelu_(x);
+}
 
 at::Tensor position_encoding(const at::Tensor& x, const layers::DepthwiseConv& convolution,
                              Grid grid, const ForwardContext& context, const std::string& name) {
   const at::Tensor map = as_grid(x, grid);
   if (context.trace)  // The official module's output is the convolution alone, [B,C,h,w].
-    context.emit(name, ops::depthwise_conv3x3(map, convolution.weight, convolution.bias, {},
-                                              context.backend)
-                           .permute({0, 3, 1, 2}));
+    context.emit(
+        name, ops::depthwise_conv3x3(map, convolution.weight, convolution.bias, {}, context.backend)
+                  .permute({0, 3, 1, 2}));
   return ops::depthwise_conv3x3(map, convolution.weight, convolution.bias, {.add_input = true},
                                 context.backend)
       .flatten(1, 2);

@@ -65,9 +65,9 @@ at::Tensor TttBlock::forward(const at::Tensor& x, Grid grid, const ops::RopeTabl
 
   const auto [weights, kernels] = step(p, context);  // [B,heads,d,d] each, [B,3,3,d]
   if (context.reports != nullptr)
-    context.reports->push_back(report_inner_step(
-        name, {p.k1, p.v1, initial_weights(w1_, w2_), weights},
-        {p.k2, p.v2, initial_kernels(w3_, x.size(0)), kernels}, context));
+    context.reports->push_back(
+        report_inner_step(name, {p.k1, p.v1, initial_weights(w1_, w2_), weights},
+                          {p.k2, p.v2, initial_kernels(w3_, x.size(0)), kernels}, context));
   context.emit(name + ".W1", weights.w1);
   context.emit(name + ".W2", weights.w2);
   if (context.trace) context.emit(name + ".W3", ops::depthwise_conv_weight(kernels));
@@ -81,8 +81,7 @@ at::Tensor TttBlock::forward(const at::Tensor& x, Grid grid, const ops::RopeTabl
 
 std::pair<ops::InnerWeights, at::Tensor> TttBlock::step(const Projections& p,
                                                         const ForwardContext& context) const {
-  if (!context.inner_update)
-    return {initial_weights(w1_, w2_), initial_kernels(w3_, p.k1.size(0))};
+  if (!context.inner_update) return {initial_weights(w1_, w2_), initial_kernels(w3_, p.k1.size(0))};
   return {ops::gated_linear_step(p.k1, p.v1, w1_, w2_, context.backend),
           ops::depthwise_step(p.k2, p.v2, w3_, context.backend)};
 }
@@ -111,7 +110,8 @@ at::Tensor TttBlock::apply(const Projections& p, const ops::InnerWeights& weight
     const at::Tensor x2 = ops::depthwise_apply(p.q2, kernels, context.backend);
     return at::cat({x1, x2.flatten(1, 2)}, 2);
   }
-  const at::Tensor mixed = at::empty({p.q1.size(0), p.q1.size(1), dim_ + head_dim_}, p.q1.options());
+  const at::Tensor mixed =
+      at::empty({p.q1.size(0), p.q1.size(1), dim_ + head_dim_}, p.q1.options());
   ops::gated_linear_apply_out(p.q1, weights, mixed.narrow(2, 0, dim_), context.backend);
   const at::Tensor x2 = mixed.narrow(2, dim_, head_dim_);
   ops::depthwise_apply_out(p.q2, kernels, x2.unflatten(1, {p.q2.size(1), p.q2.size(2)}),

@@ -112,7 +112,8 @@ class Vit3 : public ClassificationModel {
         register_module("patch_embed", std::make_shared<PatchEmbed>(config.patch, config.dim));
     const auto blocks = register_module("blocks", std::make_shared<torch::nn::Module>());
     for (std::int64_t i = 0; i < config.depth; ++i)
-      blocks_.push_back(blocks->register_module(std::to_string(i), std::make_shared<Block>(config)));
+      blocks_.push_back(
+          blocks->register_module(std::to_string(i), std::make_shared<Block>(config)));
     norm_ =
         register_module("norm", std::make_shared<layers::LayerNorm>(config.dim, kLayerNormEpsilon));
     // pre_logits: identity
@@ -129,8 +130,8 @@ class Vit3 : public ClassificationModel {
       x = blocks_[i]->forward(x, grid, context, "blocks." + std::to_string(i));
     x = norm_->forward(x);  // [B,N,C]
     context.emit("norm", x);
-    const at::Tensor features = x.mean(1);             // [B,C]
-    return {head_->forward(features), features};       // [B,classes]
+    const at::Tensor features = x.mean(1);        // [B,C]
+    return {head_->forward(features), features};  // [B,classes]
   }
 
   std::int64_t size_multiple() const override { return config_.patch; }

@@ -13,8 +13,12 @@
 namespace ttt::cli {
 
 void write_stdout(std::string_view text) {
+  write_descriptor(STDOUT_FILENO, text, "standard output");
+}
+
+void write_descriptor(int descriptor, std::string_view text, const std::string& name) {
   while (!text.empty()) {
-    const ssize_t count = ::write(STDOUT_FILENO, text.data(), text.size());
+    const ssize_t count = ::write(descriptor, text.data(), text.size());
     if (count >= 0) {
       text.remove_prefix(static_cast<std::size_t>(count));
     } else if (errno == EPIPE) {

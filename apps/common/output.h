@@ -2,12 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <string>
 #include <string_view>
 
 namespace ttt::cli {
 
-/// Writes to standard output and checks it. Throws ReaderGone when the reader closed the pipe, and
-/// Error(output) for every other failure (full disk, closed descriptor).
+/// Writes all of the text. Throws ReaderGone when the reader closed the pipe, and Error(output) for
+/// every other failure (full disk, closed descriptor). `name` is for messages.
+void write_descriptor(int descriptor, std::string_view text, const std::string& name);
 void write_stdout(std::string_view text);
 
 /// Makes the process safe to run: a descriptor 0 to 2 that the caller closed must not be given to

@@ -1,0 +1,20 @@
+// SPDX-FileCopyrightText: The ttt authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "core/media/image.h"
+
+namespace ttt {
+
+/// The orientation tag (1 to 8) of an EXIF block, with or without its "Exif\0\0" prefix; 1 when
+/// there is none or the block is damaged.
+int exif_orientation(std::span<const std::uint8_t> exif);
+
+/// Turns and mirrors a stored picture so that it stands upright. Orientation as in EXIF; 1 and values
+/// outside 2 to 8 change nothing.
+Image apply_orientation(Image image, int orientation);
+
+}  // namespace ttt
