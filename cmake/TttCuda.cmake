@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: The ttt authors
 # SPDX-License-Identifier: Apache-2.0
 # Decides whether the CUDA ops are built, and for which GPUs. Results: TTT_CUDA_ENABLED,
-# TTT_CUDA_REASON, TTT_CUDA_VERSION and CMAKE_CUDA_ARCHITECTURES.
+# TTT_CUDA_REASON, TTT_CUDA_VERSION, TTT_CUDA_ARCHS_USED and TTT_CUDA_FLAGS.
 set(TTT_CUDA_ENABLED OFF)
 if(TTT_CUDA STREQUAL "OFF")
   set(TTT_CUDA_REASON "TTT_CUDA=OFF")
@@ -61,12 +61,17 @@ else()
 endif()
 list(SORT _archs COMPARE NATURAL)
 set(TTT_CUDA_ARCHS_USED ${_archs})
-# The oldest comes as PTX too, for GPUs that are newer than all of them.
+# All machine code comes from the PTX of the oldest, which saves a run of the compiler's front end for
+# each; that PTX is included too, for GPUs that are newer than all of them.
 list(GET _archs 0 _oldest)
-list(TRANSFORM _archs REPLACE "^${_oldest}$" "" OUTPUT_VARIABLE _others)
-list(FILTER _others EXCLUDE REGEX "^$")
-list(TRANSFORM _others APPEND "-real")
-set(CMAKE_CUDA_ARCHITECTURES ${_oldest} ${_others})
+list(TRANSFORM _archs PREPEND "sm_" OUTPUT_VARIABLE _codes)
+list(JOIN _codes "," _codes)
+set(TTT_CUDA_FLAGS "--generate-code=arch=compute_${_oldest},code=[compute_${_oldest},${_codes}]"
+    --expt-relaxed-constexpr -Xptxas=-v -Xcompiler=-Wall,-Wextra)
+if(TTT_WERROR)
+  list(APPEND TTT_CUDA_FLAGS --Werror=all-warnings)
+endif()
+set(CMAKE_CUDA_ARCHITECTURES OFF)
 
 # C++17: the newest that CMake 3.25 knows how to ask of nvcc.
 set(CMAKE_CUDA_STANDARD 17)
@@ -77,5 +82,5 @@ enable_language(CUDA)
 # The CUDA runtime is linked statically (CMake's default): programs start without loading it.
 find_package(CUDAToolkit REQUIRED)
 set(CMAKE_CUDA_COMPILER_LAUNCHER ${PROJECT_SOURCE_DIR}/cmake/record_resources.sh ${TTT_CCACHE})
-list(APPEND TTT_CUDA_REASON "for sm_${TTT_CUDA_ARCHS_USED}")
-list(JOIN TTT_CUDA_REASON " " TTT_CUDA_REASON)
+list(JOIN TTT_CUDA_ARCHS_USED ", " _list)
+string(APPEND TTT_CUDA_REASON " for GPU architectures ${_list}")

@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: The ttt authors
 // SPDX-License-Identifier: Apache-2.0
+#include "kernels/support/backend.h"
 #include "kernels/support/cuda_tensors.h"
 
 #include <c10/core/impl/VirtualGuardImpl.h>

@@ -26,10 +26,7 @@ GridStrides grid_strides(const at::Tensor& tensor);
 void run_on_stream(std::string_view op, const at::Tensor& tensor,
                    const std::function<void(const Stream&)>& body);
 
-/// The current stream of a device. Emulated kernels bring their own version of this file's last two
-/// functions (tests/emulator).
+/// The current stream of a device.
 Stream current_stream(c10::Device device);
-/// Where the tensors of Backend::cuda live: on CUDA devices, or with emulated kernels on the CPU.
-c10::DeviceType device_type();
 
 }  // namespace ttt::ops::cuda

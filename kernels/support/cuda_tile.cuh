@@ -92,7 +92,7 @@ class Tile<float, kColumns, kA, kB> {
   __device__ __forceinline__ void add_product(const SharedMatrix<float, 1>& a, int first_row,
                                               const SharedMatrix<float, 1>& b, int depth) {
     const int lane_column = threadIdx.x % 8;
-#pragma unroll 2
+#pragma unroll 1
     for (int k = 0; k < depth; k += 4) {
       float left[4][4], right[4][kLaneColumns];  // [row][k], [k][column]
 #pragma unroll

@@ -92,7 +92,7 @@ using SumsShared = GatedShared<T, kDepth, kMatrices<kPass>, 2>;
 
 /// Sums over a chunk of the tokens, for a slice of columns; in the step's backward pass also dV.
 template <typename T, int kDepth, GatedPass kPass>
-__global__ void __launch_bounds__(kGatedThreads, kGatedBlocks)
+__global__ void __launch_bounds__(kGatedThreads, kGatedBlocks<kDepth>)
     gated_sums_kernel(GatedProblem problem, GatedSums sums) {
   using Shared = SumsShared<T, kDepth, kPass>;
   constexpr int kColumns = Shared::kColumns;
@@ -162,7 +162,7 @@ using ApplyShared = GatedShared<T, kDepth, 2, 1>;
 
 /// out = Z1 silu(Z2), for a slice of columns. Each warp takes its own tokens.
 template <typename T, int kDepth>
-__global__ void __launch_bounds__(kGatedThreads, kGatedBlocks) gated_apply_kernel(GatedProblem problem) {
+__global__ void __launch_bounds__(kGatedThreads, kGatedBlocks<kDepth>) gated_apply_kernel(GatedProblem problem) {
   using Shared = ApplyShared<T, kDepth>;
   constexpr int kColumns = Shared::kColumns;
   const GatedBlock block(problem);
@@ -203,7 +203,7 @@ using GradientShared = GatedShared<T, kDepth, kMatrices<kPass>, 1>;
 /// Gradient with respect to X. A block takes all slices of columns in turn, since their
 /// contributions add up; with one slice the matrices are loaded once.
 template <typename T, int kDepth, GatedPass kPass>
-__global__ void __launch_bounds__(kGatedThreads, kGatedBlocks) gated_gradient_kernel(GatedProblem problem) {
+__global__ void __launch_bounds__(kGatedThreads, kGatedBlocks<kDepth>) gated_gradient_kernel(GatedProblem problem) {
   using Shared = GradientShared<T, kDepth, kPass>;
   constexpr int kColumns = Shared::kColumns;
   const GatedBlock block(problem);

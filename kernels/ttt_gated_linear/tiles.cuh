@@ -11,7 +11,9 @@
 namespace ttt::ops::cuda {
 
 constexpr int kGatedThreads = 128;
-constexpr int kGatedBlocks = 3;  // at least, on a multiprocessor: the limit of registers
+/// Blocks that a multiprocessor shall hold at least, which limits the registers of a thread.
+template <int kDepth>
+constexpr int kGatedBlocks = kDepth <= 80 ? 3 : 2;
 constexpr int kGatedWarps = kGatedThreads / 32;
 constexpr int kWarpTokens = 16;                          // rows of a tile
 constexpr int kTileTokens = kGatedWarps * kWarpTokens;  // tokens that a block holds at a time

@@ -20,7 +20,7 @@
 
 namespace ttt::emulator {
 
-inline void __syncthreads(Site site = TTT_HERE) {
+inline void __syncthreads(Site site = Site::current()) {
   barrier(site);
 }
 

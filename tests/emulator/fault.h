@@ -2,20 +2,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <source_location>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
 namespace ttt::emulator {
 
 /// A place in device code, taken by default arguments.
-struct Site {
-  const char* file = "";
-  int line = 0;
-  bool operator==(const Site& other) const { return line == other.line && file == other.file; }
-};
+using Site = std::source_location;
+
+inline bool same_place(const Site& a, const Site& b) {
+  return a.line() == b.line() && a.column() == b.column() &&
+         std::string_view(a.file_name()) == b.file_name();
+}
 
 inline std::string to_string(const Site& site) {
-  return std::string(site.file) + ":" + std::to_string(site.line);
+  return std::string(site.file_name()) + ":" + std::to_string(site.line());
 }
 
 /// What is wrong with a kernel. The message names the block, the thread and the place.

@@ -145,7 +145,7 @@ void Block::release() {
     if (waiting < 0 && states_[thread] == State::at_barrier) waiting = thread;
   }
   for (int thread = 0; thread < threads_; ++thread)
-    if (states_[thread] == State::done || !(sites_[thread] == sites_[waiting]))
+    if (states_[thread] == State::done || !same_place(sites_[thread], sites_[waiting]))
       throw Fault(Fault::Kind::barrier,
                   "block " + words(blockIdx) + ": " + describe(waiting) + ", but " +
                       describe(thread));
@@ -172,7 +172,7 @@ void Block::warp_operation(WarpOperation operation, const Lane& lane) {
     if (!other.waiting) {
       complete = false;
     } else if (other.mask != lane.mask || other.operation != lane.operation ||
-               !(other.site == lane.site)) {
+               !same_place(other.site, lane.site)) {
       throw Fault(Fault::Kind::warp, running_thread() + " is in " + lane.name + " " +
                                          to_string(lane.site) + ", but lane " + std::to_string(i) +
                                          " of its mask is in " + other.name + " " +
