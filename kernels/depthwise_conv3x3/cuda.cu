@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: The ttt authors
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/depthwise_conv3x3/cuda.h"
-
 #include "kernels/depthwise_conv3x3/kernel.cuh"
 #include "kernels/support/cuda_launch.cuh"
 
@@ -101,8 +100,8 @@ void launch_convolution(const ConvolutionLaunch& arguments, const Stream& stream
 void launch_transposed_convolution(const ConvolutionLaunch& arguments, const Stream& stream) {
   const ConvolutionSizes& sizes = arguments.sizes;
   with_kernel(arguments, [&](auto in, auto out, auto width) {
-    const unsigned int threads = checked_count(sizes.batch * sizes.height * sizes.width *
-                                               (sizes.channels / width()));
+    const unsigned int threads =
+        checked_count(sizes.batch * sizes.height * sizes.width * (sizes.channels / width()));
     launch("transposed depthwise convolution",
            transposed_convolution_kernel<decltype(in), decltype(out), width()>,
            {ceil_divide(threads, kConvolutionThreads), kConvolutionThreads}, stream, arguments,

@@ -30,9 +30,9 @@ struct GridOutput {
 
 /// The parameters of activation([x +] conv(x, taps) + bias).
 struct ConvolutionParameters {
-  const float* taps = nullptr;        ///< [3, 3, channels], samples `taps_batch_stride` apart
+  const float* taps = nullptr;         ///< [3, 3, channels], samples `taps_batch_stride` apart
   std::int64_t taps_batch_stride = 0;  ///< 0: shared by all samples
-  const float* bias = nullptr;        ///< [channels] or null
+  const float* bias = nullptr;         ///< [channels] or null
   bool add_input = false;
   ConvolutionActivation activation = ConvolutionActivation::none;
 };
@@ -53,9 +53,9 @@ void launch_convolution(const ConvolutionLaunch& launch, const Stream& stream);
 /// output, `out` has `sizes`. Of the parameters only the taps are read.
 void launch_transposed_convolution(const ConvolutionLaunch& launch, const Stream& stream);
 
-/// Per sample, sums over the grid of shifted x times the output's gradient e (the taps' gradient) and
-/// of e alone (the bias' gradient). With an activation e = dout * activation'(z), z computed again
-/// from x and the parameters, and e is also written to `dz`.
+/// Per sample, sums over the grid of shifted x times the output's gradient e (the taps' gradient)
+/// and of e alone (the bias' gradient). With an activation e = dout * activation'(z), z computed
+/// again from x and the parameters, and e is also written to `dz`.
 struct TapSumsLaunch {
   DataType type = DataType::float32;
   ConvolutionSizes sizes;

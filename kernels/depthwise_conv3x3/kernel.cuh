@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Every thread has kWidth adjacent channels and walks along a strip of a row of outputs with the 3x3
-// window of inputs in registers; neighbouring threads have neighbouring channels.
+// Every thread has kWidth adjacent channels and walks along a strip of a row of outputs with the
+// 3x3 window of inputs in registers; neighbouring threads have neighbouring channels.
 
 #include "kernels/depthwise_conv3x3/cuda.h"
 #include "kernels/support/cuda_device.cuh"
@@ -164,12 +164,12 @@ __global__ void __launch_bounds__(kConvolutionThreads)
             arguments.flip);
   float bias[kWidth];
   load_bias(parameters, channel, bias);
-  Window<In, kWidth, kStride> window(static_cast<const In*>(arguments.x.data) +
-                                         sample * arguments.x.strides.batch + channel,
-                                     arguments.x.strides, sizes, row, first);
+  Window<In, kWidth, kStride> window(
+      static_cast<const In*>(arguments.x.data) + sample * arguments.x.strides.batch + channel,
+      arguments.x.strides, sizes, row, first);
   const GridStrides& strides = arguments.out.strides;
-  Out* out = static_cast<Out*>(arguments.out.data) + sample * strides.batch + row * strides.row +
-             channel;
+  Out* out =
+      static_cast<Out*>(arguments.out.data) + sample * strides.batch + row * strides.row + channel;
   const int end = min(first + kStrip, out_width);
   for (int x = first; x < end; ++x) {
     if (x > first) window.advance();
@@ -195,8 +195,8 @@ __global__ void __launch_bounds__(kConvolutionThreads)
   index /= static_cast<unsigned int>(sizes.width);
   const int y = static_cast<int>(index % static_cast<unsigned int>(sizes.height));
   const std::int64_t sample = index / static_cast<unsigned int>(sizes.height);
-  const In* gradient = static_cast<const In*>(arguments.x.data) +
-                       sample * arguments.x.strides.batch + channel;
+  const In* gradient =
+      static_cast<const In*>(arguments.x.data) + sample * arguments.x.strides.batch + channel;
   float sum[kWidth] = {};
 #pragma unroll
   for (int i = 0; i < 3; ++i)
@@ -260,7 +260,8 @@ __global__ void __launch_bounds__(kTapThreads)
     taps.load(parameters.taps + channel, channels, false);
     load_bias(parameters, channel, bias);
   }
-  const T* x = static_cast<const T*>(arguments.x.data) + sample * arguments.x.strides.batch + channel;
+  const T* x =
+      static_cast<const T*>(arguments.x.data) + sample * arguments.x.strides.batch + channel;
   const GridStrides& strides = arguments.dout.strides;
   const T* dout = static_cast<const T*>(arguments.dout.data) + sample * strides.batch + channel;
   for (int unit = worker; active && unit < units; unit += workers) {
@@ -276,9 +277,9 @@ __global__ void __launch_bounds__(kTapThreads)
         convolve(window, taps, bias, parameters.add_input, z);
 #pragma unroll
         for (int c = 0; c < kWidth; ++c) e[c] *= activation_slope(z[c], parameters.activation);
-        write_channels(arguments.dz + ((sample * out_height + row) * out_width + column) * channels +
-                           channel,
-                       e);
+        write_channels(
+            arguments.dz + ((sample * out_height + row) * out_width + column) * channels + channel,
+            e);
       }
 #pragma unroll
       for (int c = 0; c < kWidth; ++c) {

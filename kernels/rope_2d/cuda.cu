@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: The ttt authors
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/rope_2d/cuda.h"
-
 #include "kernels/rope_2d/kernel.cuh"
 #include "kernels/support/cuda_launch.cuh"
 
@@ -25,11 +24,10 @@ void launch_rope_2d(const RopeLaunch& arguments, const Stream& stream) {
   with_element_type(arguments.type, [&](auto element) {
     using T = decltype(element);
     constexpr int kPairs = kVectorElements<T> / 2;
-    const bool vectors =
-        arguments.channels / 4 % kPairs == 0 &&
-        is_aligned(sizeof(T), 2 * kPairs, {arguments.x, arguments.out},
-                   {arguments.x_strides.batch, arguments.x_strides.token,
-                    arguments.out_strides.batch, arguments.out_strides.token});
+    const bool vectors = arguments.channels / 4 % kPairs == 0 &&
+                         is_aligned(sizeof(T), 2 * kPairs, {arguments.x, arguments.out},
+                                    {arguments.x_strides.batch, arguments.x_strides.token,
+                                     arguments.out_strides.batch, arguments.out_strides.token});
     if (vectors) return launch_with<T, kPairs>(arguments, stream);
     launch_with<T, 1>(arguments, stream);
   });

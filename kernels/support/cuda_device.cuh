@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What every kernel.cuh starts from: element types, vector accesses and shared memory, under nvcc or
-// under the host emulator. C++17; no host code, no LibTorch.
+// What every kernel.cuh starts from: element types, vector accesses and shared memory, under nvcc
+// or under the host emulator. C++17; no host code, no LibTorch.
 
 #include "kernels/support/cuda_types.h"
 

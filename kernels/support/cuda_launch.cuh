@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Host side of a launch, for cuda.cu files: the launch itself with its error check, and the choice of
-// a kernel by dtype.
+// Host side of a launch, for cuda.cu files: the launch itself with its error check, and the choice
+// of a kernel by dtype.
 
 #include "kernels/support/cuda_device.cuh"
 
@@ -71,10 +71,10 @@ void launch(const char* name, void (*kernel)(Parameters...), const LaunchShape& 
   constexpr int kDefaultSharedBytes = 48 * 1024;  // more has to be asked for
   const DeviceScope scope(stream.device);
   if (shape.shared_bytes > kDefaultSharedBytes)
-    check_cuda(cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel),
-                                    cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                    shape.shared_bytes),
-               name);
+    check_cuda(
+        cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel),
+                             cudaFuncAttributeMaxDynamicSharedMemorySize, shape.shared_bytes),
+        name);
   if (shape.blocks > 0x7fffffff) throw Failure(std::string(name) + ": too many blocks", false);
   kernel<<<static_cast<unsigned int>(shape.blocks), shape.threads, shape.shared_bytes,
            static_cast<cudaStream_t>(stream.handle)>>>(arguments...);

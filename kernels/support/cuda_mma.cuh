@@ -11,8 +11,9 @@ namespace ttt::ops::cuda {
 
 #ifdef __CUDACC__
 
-/// Four 8x8 matrices of 16-bit elements: lane 8i+r names row r of matrix i (16 bytes, aligned); lane
-/// l gets of each matrix the elements 2(l%4), 2(l%4)+1 of row l/4, or of column l/4 when transposed.
+/// Four 8x8 matrices of 16-bit elements: lane 8i+r names row r of matrix i (16 bytes, aligned);
+/// lane l gets of each matrix the elements 2(l%4), 2(l%4)+1 of row l/4, or of column l/4 when
+/// transposed.
 __device__ __forceinline__ void load_matrices(unsigned int (&registers)[4],
                                               SharedPointer<unsigned short> row, bool transposed) {
   const auto address = static_cast<unsigned int>(__cvta_generic_to_shared(row));

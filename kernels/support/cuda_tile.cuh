@@ -5,9 +5,9 @@
 // Products of small matrices in shared memory, one 16-row tile of the result per warp and in its
 // registers: fused multiply-adds for float, tensor cores for bfloat16.
 //
-// A float state (weights, gradients) as a factor beside bfloat16 activations is kept as the sum of two
-// bfloat16 ("high" and "low" part, 16 bits of precision together), so that the products are as good
-// as the activations deserve and the tensor cores still do them.
+// A float state (weights, gradients) as a factor beside bfloat16 activations is kept as the sum of
+// two bfloat16 ("high" and "low" part, 16 bits of precision together), so that the products are as
+// good as the activations deserve and the tensor cores still do them.
 
 #include "kernels/support/cuda_mma.cuh"
 
@@ -87,8 +87,8 @@ class Tile<float, kColumns, kA, kB> {
     return kB == Layout::plain ? lane_column * kLaneColumns : lane_column + 8 * (run % kRunsPerRow);
   }
 
-  /// Adds A B. A starts at (row, 0) if plain, (0, row) if transposed, B at its first element; `depth`
-  /// is a multiple of 4.
+  /// Adds A B. A starts at (row, 0) if plain, (0, row) if transposed, B at its first element;
+  /// `depth` is a multiple of 4.
   __device__ __forceinline__ void add_product(const SharedMatrix<float, 1>& a, int first_row,
                                               const SharedMatrix<float, 1>& b, int depth) {
     const int lane_column = threadIdx.x % 8;
@@ -151,8 +151,7 @@ class Tile<Bfloat16, kColumns, kA, kB> {
   template <int kPartsA, int kPartsB>
   __device__ __forceinline__ void add_product(const SharedMatrix<Bfloat16, kPartsA>& a,
                                               int first_row,
-                                              const SharedMatrix<Bfloat16, kPartsB>& b,
-                                              int depth) {
+                                              const SharedMatrix<Bfloat16, kPartsB>& b, int depth) {
     const int lane = threadIdx.x % 32;
     const int in_matrix = lane % 8, second = lane / 8 % 2, third = lane / 16;
 #pragma unroll 1

@@ -28,8 +28,8 @@ float slope(const at::Tensor& x) {
 at::Tensor tap_sums(const at::Tensor& x, const at::Tensor& dout, at::ScalarType dtype,
                     const Stream& stream) {
   const ConvolutionSizes sizes = sizes_of(x);
-  const at::Tensor sums = at::empty({sizes.batch, tap_sum_chunks(sizes), 10, sizes.channels},
-                                    x.options().dtype(dtype));
+  const at::Tensor sums =
+      at::empty({sizes.batch, tap_sum_chunks(sizes), 10, sizes.channels}, x.options().dtype(dtype));
   TapSumsLaunch launch;
   launch.type = data_type(x);
   launch.sizes = sizes;
@@ -79,10 +79,9 @@ DepthwiseStepGradients depthwise_step_backward(const at::Tensor& k, const at::Te
   const at::Tensor factors = at::empty_like(gradient);
   const at::Tensor dk = at::empty(k.sizes(), k.options()), dv = at::empty(v.sizes(), v.options());
   run_on_stream(kOp, k, [&](const Stream& stream) {
-    launch_depthwise_factors(
-        {gradient.const_data_ptr<float>(), dkernels.const_data_ptr<float>(), k.size(0), k.size(3),
-         slope(k), factors.mutable_data_ptr<float>()},
-        stream);
+    launch_depthwise_factors({gradient.const_data_ptr<float>(), dkernels.const_data_ptr<float>(),
+                              k.size(0), k.size(3), slope(k), factors.mutable_data_ptr<float>()},
+                             stream);
     correlate(k, factors, false, dv, stream);
     correlate(v, factors, true, dk, stream);
   });
@@ -90,8 +89,7 @@ DepthwiseStepGradients depthwise_step_backward(const at::Tensor& k, const at::Te
 }
 
 void depthwise_apply(const at::Tensor& q, const at::Tensor& kernels, const at::Tensor& out) {
-  run_on_stream(kOp, q,
-                [&](const Stream& stream) { correlate(q, kernels, false, out, stream); });
+  run_on_stream(kOp, q, [&](const Stream& stream) { correlate(q, kernels, false, out, stream); });
 }
 
 DepthwiseApplyGradients depthwise_apply_backward(const at::Tensor& q, const at::Tensor& kernels,
@@ -99,8 +97,8 @@ DepthwiseApplyGradients depthwise_apply_backward(const at::Tensor& q, const at::
   const at::Tensor dq = at::empty(q.sizes(), q.options()), dkernels = at::empty_like(kernels);
   run_on_stream(kOp, q, [&](const Stream& stream) {
     const at::Tensor sums = tap_sums(q, dout, kernels.scalar_type(), stream);
-    launch_chunk_total({sums.const_data_ptr<float>(), dkernels.mutable_data_ptr<float>(),
-                        q.size(0), sums.size(1), 10 * q.size(3), 9 * q.size(3)},
+    launch_chunk_total({sums.const_data_ptr<float>(), dkernels.mutable_data_ptr<float>(), q.size(0),
+                        sums.size(1), 10 * q.size(3), 9 * q.size(3)},
                        stream);
     correlate(dout, kernels, true, dq, stream);
   });

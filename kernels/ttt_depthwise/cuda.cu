@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: The ttt authors
 // SPDX-License-Identifier: Apache-2.0
-#include "kernels/ttt_depthwise/cuda.h"
-
 #include "kernels/support/cuda_launch.cuh"
+#include "kernels/ttt_depthwise/cuda.h"
 #include "kernels/ttt_depthwise/kernel.cuh"
 
 namespace ttt::ops::cuda {

@@ -13,7 +13,7 @@ struct DepthwiseClipLaunch {
   const float* sums = nullptr;  ///< [batch, chunks, 10, channels], of launch_tap_sums
   std::int64_t batch = 0, chunks = 0, channels = 0;
   float scale = 0;
-  const float* w3 = nullptr;  ///< [channels, 3, 3]
+  const float* w3 = nullptr;                      ///< [channels, 3, 3]
   float *kernels = nullptr, *gradient = nullptr;  ///< [batch, 3, 3, channels]
 };
 void launch_depthwise_clip(const DepthwiseClipLaunch& launch, const Stream& stream);

@@ -10,7 +10,8 @@ namespace ttt::ops::cuda {
 constexpr int kClipThreads = 128;
 
 /// One thread for each sample and channel.
-__global__ void __launch_bounds__(kClipThreads) depthwise_clip_kernel(DepthwiseClipLaunch arguments) {
+__global__ void __launch_bounds__(kClipThreads)
+    depthwise_clip_kernel(DepthwiseClipLaunch arguments) {
   const std::int64_t index = static_cast<std::int64_t>(blockIdx.x) * kClipThreads + threadIdx.x;
   const std::int64_t channels = arguments.channels;
   if (index >= arguments.batch * channels) return;

@@ -68,8 +68,7 @@ GatedLinearStep gated_linear_step(const at::Tensor& k, const at::Tensor& v, cons
   launch.new_weights = output_pair(step.w1, step.w2);
   launch.gradients = output_pair(step.g1, step.g2);
   launch.workspace = workspace.mutable_data_ptr<float>();
-  run_on_stream(kOp, k,
-                [&](const Stream& stream) { launch_gated_linear_step(launch, stream); });
+  run_on_stream(kOp, k, [&](const Stream& stream) { launch_gated_linear_step(launch, stream); });
   return step;
 }
 
@@ -108,16 +107,15 @@ void gated_linear_apply(const at::Tensor& q, const at::Tensor& w1, const at::Ten
   launch.q = input(q);
   launch.weights = pair(first, second);
   launch.out = output(out);
-  run_on_stream(kOp, q,
-                [&](const Stream& stream) { launch_gated_linear_apply(launch, stream); });
+  run_on_stream(kOp, q, [&](const Stream& stream) { launch_gated_linear_apply(launch, stream); });
 }
 
 GatedLinearApplyGradients gated_linear_apply_backward(const at::Tensor& q, const at::Tensor& w1,
                                                       const at::Tensor& w2,
                                                       const at::Tensor& dout) {
   const GatedLinearSizes sizes = sizes_of(q, w1);
-  const GatedLinearApplyGradients result{at::empty(q.sizes(), q.options()),
-                                         new_matrices(sizes, w1), new_matrices(sizes, w1)};
+  const GatedLinearApplyGradients result{at::empty(q.sizes(), q.options()), new_matrices(sizes, w1),
+                                         new_matrices(sizes, w1)};
   const at::Tensor workspace = at::empty({gated_linear_workspace(sizes)}, w1.options());
   const auto [first, second] = alike(w1, w2);
   GatedLinearApplyBackwardLaunch launch;

@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: The ttt authors
 // SPDX-License-Identifier: Apache-2.0
-#include "kernels/ttt_gated_linear/cuda.h"
-
 #include "kernels/support/cuda_launch.cuh"
+#include "kernels/ttt_gated_linear/cuda.h"
 #include "kernels/ttt_gated_linear/kernel.cuh"
 
 #include <algorithm>
@@ -24,8 +23,8 @@ std::int64_t matrices(const GatedLinearSizes& sizes) {
   return sizes.batch * sizes.heads;
 }
 
-/// Tokens of a chunk of the sums: so many that writing and reading the partial sums of a chunk stays
-/// well below reading its tokens.
+/// Tokens of a chunk of the sums: so many that writing and reading the partial sums of a chunk
+/// stays well below reading its tokens.
 std::int64_t sums_chunk(const GatedLinearSizes& sizes) {
   const std::int64_t least = sizes.width <= 32 ? 256 : 8 * sizes.width;
   const std::int64_t chunk =
@@ -40,8 +39,7 @@ std::int64_t chunk_count(const GatedLinearSizes& sizes, std::int64_t chunk) {
 
 /// Tokens of a block of the kernels without sums, where it changes nothing but the speed.
 std::int64_t token_chunk(const GatedLinearSizes& sizes) {
-  const bool many =
-      matrices(sizes) * ceil_divide(sizes.tokens, kWideBlockTokens) >= kManyBlocks;
+  const bool many = matrices(sizes) * ceil_divide(sizes.tokens, kWideBlockTokens) >= kManyBlocks;
   return many ? kWideBlockTokens : kTileTokens;
 }
 
@@ -50,15 +48,16 @@ bool can_use_vectors(const GatedLinearSizes& sizes,
                      std::initializer_list<std::pair<const void*, TokenStrides>> activations) {
   bool aligned = sizes.width % kVectorElements<T> == 0;
   for (const auto& [data, strides] : activations)
-    aligned = aligned && is_aligned(sizeof(T), kVectorElements<T>, {data},
-                                    {strides.batch, strides.token});
+    aligned = aligned &&
+              is_aligned(sizeof(T), kVectorElements<T>, {data}, {strides.batch, strides.token});
   return aligned;
 }
 
 GatedProblem make_problem(const GatedLinearSizes& sizes, std::int64_t chunk) {
   if (sizes.width > kMaxHeadWidth)
-    throw Failure("heads of " + std::to_string(sizes.width) + " channels are too wide for the GPU, " +
-                      "which takes up to " + std::to_string(kMaxHeadWidth),
+    throw Failure("heads of " + std::to_string(sizes.width) +
+                      " channels are too wide for the GPU, " + "which takes up to " +
+                      std::to_string(kMaxHeadWidth),
                   false);
   GatedProblem problem{};
   problem.tokens = static_cast<int>(sizes.tokens);
@@ -100,10 +99,10 @@ void launch_sums(GatedProblem problem, const GatedLinearSizes& sizes, const Gate
 
 template <typename T, int kDepth, GatedPass kPass>
 void launch_gradient(GatedProblem problem, const GatedLinearSizes& sizes, const Stream& stream) {
-  launch("ttt_gated_linear gradient", gated_gradient_kernel<T, kDepth, kPass>,
-         {matrices(sizes) * problem.chunks, kGatedThreads,
-          GradientShared<T, kDepth, kPass>::kBytes},
-         stream, problem);
+  launch(
+      "ttt_gated_linear gradient", gated_gradient_kernel<T, kDepth, kPass>,
+      {matrices(sizes) * problem.chunks, kGatedThreads, GradientShared<T, kDepth, kPass>::kBytes},
+      stream, problem);
 }
 
 }  // namespace
@@ -132,8 +131,8 @@ void launch_gated_linear_step(const GatedLinearStepLaunch& arguments, const Stre
   sums.gradients = arguments.gradients;
   with_kernel(arguments.type, sizes.width, [&](auto element, auto depth) {
     using T = decltype(element);
-    problem.vectors = can_use_vectors<T>(sizes, {{arguments.k.data, arguments.k.strides},
-                                                 {arguments.v.data, arguments.v.strides}});
+    problem.vectors = can_use_vectors<T>(
+        sizes, {{arguments.k.data, arguments.k.strides}, {arguments.v.data, arguments.v.strides}});
     launch_sums<T, depth(), GatedPass::forward>(problem, sizes, sums, stream);
   });
 }

@@ -12,7 +12,7 @@ namespace ttt::ops::cuda {
 /// `partial` [sample and head, chunk, 2, width, width] to gated_finish_kernel.
 struct GatedSums {
   float* partial;
-  bool clip;    // out = base - g / (norm of g's column + 1) with g = scale * S; else out = base + S
+  bool clip;  // out = base - g / (norm of g's column + 1) with g = scale * S; else out = base + S
   float scale;
   MatrixPair base;  // null: nothing
   MatrixPairOutput out, gradients;
@@ -37,8 +37,7 @@ __device__ __forceinline__ float column_total(float value,
 /// Writes the columns from `first_column` on of result `which`, given their sums.
 template <int kColumns>
 __device__ __forceinline__ void finish_columns(const GatedProblem& problem, const GatedSums& sums,
-                                               const GatedBlock& block, int which,
-                                               int first_column,
+                                               const GatedBlock& block, int which, int first_column,
                                                const SharedMatrix<float, 1>& total) {
   __shared__ SharedArray<float, kGatedThreads> scratch;
   constexpr int kStep = kGatedThreads / kColumns;
@@ -119,8 +118,8 @@ __global__ void __launch_bounds__(kGatedThreads)
   finish_columns<kFinishColumns>(problem, sums, block, which, first_column, total);
 }
 
-/// The step's backward pass through its clip: factors -scale * dG of `out`, given G (`base`) and the
-/// gradient with respect to the new weights. Blocks as for gated_finish_kernel.
+/// The step's backward pass through its clip: factors -scale * dG of `out`, given G (`base`) and
+/// the gradient with respect to the new weights. Blocks as for gated_finish_kernel.
 __global__ void __launch_bounds__(kGatedThreads)
     gated_factors_kernel(GatedProblem problem, GatedSums sums, MatrixPair d_new_weights) {
   __shared__ SharedArray<float, kGatedThreads> scratch;
@@ -128,7 +127,8 @@ __global__ void __launch_bounds__(kGatedThreads)
   numbering.chunks = 1;
   const GatedBlock block(numbering);
   const int which = block.slice % 2;
-  const int column = block.slice / 2 * kFinishColumns + static_cast<int>(threadIdx.x) % kFinishColumns;
+  const int column =
+      block.slice / 2 * kFinishColumns + static_cast<int>(threadIdx.x) % kFinishColumns;
   const int first_row = static_cast<int>(threadIdx.x) / kFinishColumns;
   constexpr int kStep = kGatedThreads / kFinishColumns;
   const int width = problem.width;

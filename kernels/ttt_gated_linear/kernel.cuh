@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// With X (k or q) and Y (v or dout) of a sample and head, [tokens, width] each, all four passes of the
-// op come down to three kernels over tiles of tokens, which share the products Z_i = X M_i:
+// With X (k or q) and Y (v or dout) of a sample and head, [tokens, width] each, all four passes of
+// the op come down to three kernels over tiles of tokens, which share the products Z_i = X M_i:
 //   sums      S_i = X^T R_i, [width, width]: the step's gradients, or the weights' gradients
 //   apply     out = Z_1 * silu(Z_2)
 //   gradient  out = sum_i R_i M_i^T: the input's gradient
-// Matrices are M = (w1, w2), and in the step's backward pass also (s dG1, s dG2), s = -1/(3 tokens).
-// The first two are separate for each column of M, so their blocks take slices of columns.
+// Matrices are M = (w1, w2), and in the step's backward pass also (s dG1, s dG2), s = -1/(3
+// tokens). The first two are separate for each column of M, so their blocks take slices of columns.
 
 #include "kernels/ttt_gated_linear/finish.cuh"
 
@@ -42,8 +42,8 @@ __device__ __forceinline__ void project(ZTile (&z)[kCount], int first, int depth
   }
 }
 
-/// Replaces Z by R: with a = silu(Z2), forward: R1 = Y a, R2 = Y Z1 a'. In the step's backward pass,
-/// where Z3, Z4 are those of s dG: R1 = dZ1, R2 = dZ2, and either R3 = dV (kWantOutput), or
+/// Replaces Z by R: with a = silu(Z2), forward: R1 = Y a, R2 = Y Z1 a'. In the step's backward
+/// pass, where Z3, Z4 are those of s dG: R1 = dZ1, R2 = dZ2, and either R3 = dV (kWantOutput), or
 /// R3 = Y a, R4 = Y Z1 a', the factors of s dG in the gradient of k.
 template <bool kWantOutput, int kCount, typename ZTile, typename T>
 __device__ __forceinline__ void gate(ZTile (&z)[kCount], const SharedMatrix<T, 1>& y, int first) {
@@ -69,7 +69,8 @@ __device__ __forceinline__ void gate(ZTile (&z)[kCount], const SharedMatrix<T, 1
   }
 }
 
-/// The part of the sums that one warp holds: tiles [16, kColumns] of both results, dealt out in turn.
+/// The part of the sums that one warp holds: tiles [16, kColumns] of both results, dealt out in
+/// turn.
 template <typename T, int kDepth, int kColumns>
 struct SumTiles {
   static constexpr int kTiles = 2 * kDepth / kWarpTokens;
@@ -116,10 +117,9 @@ __global__ void __launch_bounds__(kGatedThreads, kGatedBlocks<kDepth>)
                                    {rows, problem.width, problem.x.strides.token, problem.vectors},
                                    whole_block());
     // Y lies where R2 will: every element is replaced by the thread that read it.
-    load_rows<kTileTokens, kColumns>(Shared::activation(1), 0,
-                                     block.row<T>(problem, problem.y, start) + first_column,
-                                     {rows, columns, problem.y.strides.token, problem.vectors},
-                                     whole_block());
+    load_rows<kTileTokens, kColumns>(
+        Shared::activation(1), 0, block.row<T>(problem, problem.y, start) + first_column,
+        {rows, columns, problem.y.strides.token, problem.vectors}, whole_block());
     __syncthreads();
     if (first < rows) {
       GatedTile<T, kColumns> z[kMatrices<kPass>];
@@ -162,7 +162,8 @@ using ApplyShared = GatedShared<T, kDepth, 2, 1>;
 
 /// out = Z1 silu(Z2), for a slice of columns. Each warp takes its own tokens.
 template <typename T, int kDepth>
-__global__ void __launch_bounds__(kGatedThreads, kGatedBlocks<kDepth>) gated_apply_kernel(GatedProblem problem) {
+__global__ void __launch_bounds__(kGatedThreads, kGatedBlocks<kDepth>)
+    gated_apply_kernel(GatedProblem problem) {
   using Shared = ApplyShared<T, kDepth>;
   constexpr int kColumns = Shared::kColumns;
   const GatedBlock block(problem);
@@ -203,7 +204,8 @@ using GradientShared = GatedShared<T, kDepth, kMatrices<kPass>, 1>;
 /// Gradient with respect to X. A block takes all slices of columns in turn, since their
 /// contributions add up; with one slice the matrices are loaded once.
 template <typename T, int kDepth, GatedPass kPass>
-__global__ void __launch_bounds__(kGatedThreads, kGatedBlocks<kDepth>) gated_gradient_kernel(GatedProblem problem) {
+__global__ void __launch_bounds__(kGatedThreads, kGatedBlocks<kDepth>)
+    gated_gradient_kernel(GatedProblem problem) {
   using Shared = GradientShared<T, kDepth, kPass>;
   constexpr int kColumns = Shared::kColumns;
   const GatedBlock block(problem);
@@ -220,8 +222,8 @@ __global__ void __launch_bounds__(kGatedThreads, kGatedBlocks<kDepth>) gated_gra
         __syncthreads();
 #pragma unroll
         for (int i = 0; i < kMatrices<kPass>; ++i)
-          load_matrix<kDepth, kColumns>(Shared::matrix(i), block.matrix(problem, i),
-                                        problem.width, first_column);
+          load_matrix<kDepth, kColumns>(Shared::matrix(i), block.matrix(problem, i), problem.width,
+                                        first_column);
         __syncthreads();
       }
       if (rows <= 0) continue;

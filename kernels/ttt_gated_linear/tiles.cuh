@@ -15,7 +15,7 @@ constexpr int kGatedThreads = 128;
 template <int kDepth>
 constexpr int kGatedBlocks = kDepth <= 80 ? 3 : 2;
 constexpr int kGatedWarps = kGatedThreads / 32;
-constexpr int kWarpTokens = 16;                          // rows of a tile
+constexpr int kWarpTokens = 16;                         // rows of a tile
 constexpr int kTileTokens = kGatedWarps * kWarpTokens;  // tokens that a block holds at a time
 
 /// Two matrices (w1, w2) in a product with activations and the gate, or four with those of the
@@ -103,8 +103,8 @@ struct GatedShared {
   /// A float [kDepth, kColumns] in the place of matrix `which`.
   __device__ __forceinline__ static SharedMatrix<float, 1> sums(int which) {
     static_assert(kDepth * (kColumns + kRowPadding<float>)*4 <= kMatrixBytes);
-    return {dynamic_shared<float>(kMatrix + which * kMatrixBytes),
-            kColumns + kRowPadding<float>, 0};
+    return {dynamic_shared<float>(kMatrix + which * kMatrixBytes), kColumns + kRowPadding<float>,
+            0};
   }
 };
 
@@ -126,8 +126,8 @@ struct Window {
   bool vectors;
 };
 
-/// Fills [kRows, kColumns] of `to` from row `first` on; zeros outside the window, as far as the rows
-/// that a product reads.
+/// Fills [kRows, kColumns] of `to` from row `first` on; zeros outside the window, as far as the
+/// rows that a product reads.
 template <int kRows, int kColumns, typename T>
 __device__ __forceinline__ void load_rows(const SharedMatrix<T, 1>& to, int first, const T* from,
                                           const Window& window, Movers movers) {
@@ -144,8 +144,8 @@ __device__ __forceinline__ void load_rows(const SharedMatrix<T, 1>& to, int firs
     } else {
 #pragma unroll
       for (int j = 0; j < kWidth; ++j)
-        values.data[j] = row < window.rows && column + j < window.columns ? source[j]
-                                                                          : from_float<T>(0);
+        values.data[j] =
+            row < window.rows && column + j < window.columns ? source[j] : from_float<T>(0);
     }
     store_vector<T, kWidth>(to.at(0, first + row, column), values);
   }

@@ -61,7 +61,8 @@ __global__ void rotate_and_vote(float* data) {
   const float next = __shfl_down_sync(kWholeWarp, value, 1);
   const float before = __shfl_up_sync(kWholeWarp, value, 1);
   const bool even = __ballot_sync(kWholeWarp, lane % 2 == 0) == 0x55555555U;
-  const bool any = __any_sync(kWholeWarp, lane == 7) != 0, all = __all_sync(kWholeWarp, lane < 31) != 0;
+  const bool any = __any_sync(kWholeWarp, lane == 7) != 0,
+             all = __all_sync(kWholeWarp, lane < 31) != 0;
   // Half a warp on its own.
   float half = 0;
   if (lane >= 16) half = __shfl_sync(0xffff0000U, value, 31);
@@ -301,8 +302,7 @@ TEST(EmulatorFaults, RacesInSharedMemory) {
 
 // ---- launches
 
-__global__ void nothing(float*) {
-}
+__global__ void nothing(float*) {}
 
 TEST(EmulatorFaults, ImpossibleLaunches) {
   expect_fault(nothing, Fault::Kind::launch, "no GPU", 1025);

@@ -26,18 +26,14 @@ void clear_poison(const void* stack, std::size_t bytes) {
   __asan_unpoison_memory_region(stack, bytes);
 }
 #else
-void announce_switch(void**, const void*, std::size_t) {
-}
-void confirm_switch(void*, const void**, std::size_t*) {
-}
-void clear_poison(const void*, std::size_t) {
-}
+void announce_switch(void**, const void*, std::size_t) {}
+void confirm_switch(void*, const void**, std::size_t*) {}
+void clear_poison(const void*, std::size_t) {}
 #endif
 
 }  // namespace
 
-Fiber::Fiber() : stack_(new std::byte[kStackBytes]) {
-}
+Fiber::Fiber() : stack_(new std::byte[kStackBytes]) {}
 
 void Fiber::start(std::function<void()> body) {
   body_ = std::move(body);

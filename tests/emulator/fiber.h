@@ -2,11 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <ucontext.h>
-
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <ucontext.h>
 
 namespace ttt::emulator {
 

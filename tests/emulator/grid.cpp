@@ -146,9 +146,8 @@ void Block::release() {
   }
   for (int thread = 0; thread < threads_; ++thread)
     if (states_[thread] == State::done || !same_place(sites_[thread], sites_[waiting]))
-      throw Fault(Fault::Kind::barrier,
-                  "block " + words(blockIdx) + ": " + describe(waiting) + ", but " +
-                      describe(thread));
+      throw Fault(Fault::Kind::barrier, "block " + words(blockIdx) + ": " + describe(waiting) +
+                                            ", but " + describe(thread));
   ++block_barriers_;
   states_.assign(threads_, State::ready);
 }

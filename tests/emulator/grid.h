@@ -33,7 +33,7 @@ void run_grid(Dim3 grid, Dim3 block, std::size_t dynamic_shared_bytes,
 /// The running thread, and how many barriers it has passed; for the check for races.
 struct Clock {
   int thread = 0;
-  std::uint64_t block_run = 0;      ///< grows with every block that is run
+  std::uint64_t block_run = 0;  ///< grows with every block that is run
   std::uint64_t block_barriers = 0;
   std::uint64_t warp_barriers = 0;  ///< of the thread's warp
 };

@@ -59,10 +59,10 @@ SharedMemory::Allocation& SharedMemory::checked(std::size_t handle, std::ptrdiff
                                                 std::size_t bytes) {
   Allocation& found = allocation(handle);
   if (offset < 0 || static_cast<std::size_t>(offset) + bytes > found.bytes.size())
-    throw Fault(Fault::Kind::bounds,
-                running_thread() + ": access to byte " + std::to_string(offset) +
-                    " of an allocation of " + std::to_string(found.bytes.size()) +
-                    " bytes of shared memory");
+    throw Fault(Fault::Kind::bounds, running_thread() + ": access to byte " +
+                                         std::to_string(offset) + " of an allocation of " +
+                                         std::to_string(found.bytes.size()) +
+                                         " bytes of shared memory");
   return found;
 }
 
@@ -70,7 +70,8 @@ void SharedMemory::note_read(Shadow& shadow, const Clock& clock) {
   if (shadow.written.block_run != clock.block_run)
     throw Fault(Fault::Kind::uninitialised,
                 running_thread() + " reads shared memory that no thread of the block has written");
-  if (!ordered(shadow.written, clock)) report_race("reads what was written by", shadow.written.thread);
+  if (!ordered(shadow.written, clock))
+    report_race("reads what was written by", shadow.written.thread);
   const Clock& last = shadow.read;
   const bool same_phase = same_block(last, clock) && last.block_barriers == clock.block_barriers;
   const bool same_warp = last.thread / kWarpSize == clock.thread / kWarpSize;
@@ -88,8 +89,8 @@ void SharedMemory::note_write(Shadow& shadow, const Clock& clock) {
   const bool same_phase = same_block(last, clock) && last.block_barriers == clock.block_barriers;
   const bool same_warp_phase = same_phase && last.thread / kWarpSize == clock.thread / kWarpSize &&
                                last.warp_barriers == clock.warp_barriers;
-  if ((same_phase && shadow.several_reading_warps) ||
-      (same_warp_phase && shadow.several_readers) || !ordered(last, clock))
+  if ((same_phase && shadow.several_reading_warps) || (same_warp_phase && shadow.several_readers) ||
+      !ordered(last, clock))
     report_race("overwrites what was read by", last.thread);
   shadow.written = clock;
 }
@@ -115,9 +116,9 @@ std::byte* SharedMemory::read_and_write(std::size_t handle, std::ptrdiff_t offse
   Allocation& found = checked(handle, offset, bytes);
   for (std::size_t i = 0; i < bytes; i += kGranule)
     if (found.shadow[(offset + i) / kGranule].written.block_run != now().block_run)
-      throw Fault(Fault::Kind::uninitialised,
-                  running_thread() +
-                      " changes shared memory that no thread of the block has written");
+      throw Fault(
+          Fault::Kind::uninitialised,
+          running_thread() + " changes shared memory that no thread of the block has written");
   return found.bytes.data() + offset;
 }
 

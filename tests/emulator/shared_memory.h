@@ -33,7 +33,7 @@ class SharedMemory {
   /// What happened to two bytes.
   struct Shadow {
     Clock written, read;
-    bool several_readers = false;       // in the same warp, since its last barrier
+    bool several_readers = false;        // in the same warp, since its last barrier
     bool several_reading_warps = false;  // since the last barrier of the block
   };
   struct Allocation {

@@ -47,15 +47,16 @@ double largest_error(bool round) {
   for (int i = 0; i < kRows; ++i)
     for (int k = 0; k < kDepth; ++k)
       for (int j = 0; j < kColumns; ++j)
-        sums[i * kColumns + j] += static_cast<double>(in.a[i * kDepth + k]) * in.b[k * kColumns + j];
+        sums[i * kColumns + j] +=
+            static_cast<double>(in.a[i * kDepth + k]) * in.b[k * kColumns + j];
   std::vector<float> out(kRows * kColumns, 1e9F);
   constexpr int kStride = 136, kPart = 32 * kStride * 4;
   run_grid({1}, {32}, 90 * 1024, [&] {
     const SharedMatrix<T, kPartsA> a{dynamic_shared<T>(0), kStride, 32 * kStride};
     const SharedMatrix<T, kPartsB> b{dynamic_shared<T>(kPart), kStride, 128 * kStride};
     // Rows 16.. of a matrix whose first 16 belong to another warp.
-    const SharedMatrix<T, kPartsA> second{
-        a.data + (kA == Layout::plain ? 16 * kStride : 16), kStride, a.part_stride};
+    const SharedMatrix<T, kPartsA> second{a.data + (kA == Layout::plain ? 16 * kStride : 16),
+                                          kStride, a.part_stride};
     fill(second, in.a, kRows, kDepth, kA);
     fill(b, in.b, kDepth, kColumns, kB);
     __syncwarp();

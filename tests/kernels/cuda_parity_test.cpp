@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The ttt authors
 // SPDX-License-Identifier: Apache-2.0
 // Every op of the registry: the CUDA version against the reference, forward and gradients, in each
-// dtype. One program runs the kernels on a GPU, another the same kernels under the host emulator, at
-// the small sizes only.
+// dtype. One program runs the kernels on a GPU, another the same kernels under the host emulator,
+// at the small sizes only.
 #include "core/device.h"
 #include "tests/kernels/parity.h"
 
@@ -26,18 +26,9 @@ DeviceChoice test_device() {
   return choose_device("auto");
 }
 
-/// A copy on the device, with the same strides and offset in a storage of the same size.
-at::Tensor on_device(const at::Tensor& tensor, c10::Device device) {
-  const at::Storage& storage = tensor.storage();
-  const auto elements = static_cast<std::int64_t>(storage.nbytes() / tensor.element_size());
-  const at::Tensor all = at::empty({0}, tensor.options()).set_(storage, 0, {elements}, {1});
-  return all.to(device, tensor.scalar_type(), false, true)
-      .as_strided(tensor.sizes(), tensor.strides(), tensor.storage_offset());
-}
-
 Tensors on_device(const Tensors& tensors, c10::Device device) {
   Tensors result;
-  for (const at::Tensor& tensor : tensors) result.push_back(on_device(tensor, device));
+  for (const at::Tensor& tensor : tensors) result.push_back(case_on_device(tensor, device));
   return result;
 }
 
@@ -47,9 +38,10 @@ Tensors on_cpu(const Tensors& tensors) {
   return result;
 }
 
-/// Float states enter products with bfloat16 activations with 16 bits of precision.
+/// Float states enter products with bfloat16 activations with 16 bits of precision, and gates that
+/// are near a step make more of the rest.
 double state_tolerance(at::ScalarType dtype) {
-  return dtype == at::kBFloat16 ? 2e-5 : tolerance(dtype);
+  return dtype == at::kBFloat16 ? 1e-4 : tolerance(dtype);
 }
 
 class CudaParity : public testing::TestWithParam<std::tuple<std::string, at::ScalarType>> {};
@@ -64,8 +56,8 @@ TEST_P(CudaParity, MatchesReference) {
     SCOPED_TRACE(op_case.name);
     const Tensors inputs = op_case.inputs(dtype);
     const Tensors there = on_device(inputs, choice.device);
-    expect_equal(on_cpu(op_case.run(there, Backend::cuda)),
-                 op_case.run(inputs, Backend::reference), state_tolerance(dtype));
+    expect_equal(on_cpu(op_case.run(there, Backend::cuda)), op_case.run(inputs, Backend::reference),
+                 state_tolerance(dtype));
     for (std::size_t i = 0; i < inputs.size(); ++i)
       EXPECT_TRUE(inputs[i].equal(there[i].cpu())) << "input " << i << " was changed";
     // Gradients pass through intermediate tensors of the activations' dtype.
@@ -86,8 +78,8 @@ TEST_P(CudaParity, ModelSizesMatchReference) {
     SCOPED_TRACE(op_case.name);
     const Tensors inputs = op_case.inputs(dtype);
     const Tensors there = on_device(inputs, choice.device);
-    expect_equal(on_cpu(op_case.run(there, Backend::cuda)),
-                 op_case.run(inputs, Backend::reference), state_tolerance(dtype));
+    expect_equal(on_cpu(op_case.run(there, Backend::cuda)), op_case.run(inputs, Backend::reference),
+                 state_tolerance(dtype));
   }
 }
 

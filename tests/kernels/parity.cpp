@@ -37,7 +37,8 @@ Tensors as_leaves(const Tensors& inputs) {
 at::Tensor weighted_sum(const Tensors& outputs) {
   at::Tensor total;
   for (std::size_t i = 0; i < outputs.size(); ++i) {
-    const at::Tensor factors = ops::case_tensor("factor" + std::to_string(i), outputs[i].sizes()).to(outputs[i].device());
+    const at::Tensor factors =
+        ops::case_tensor("factor" + std::to_string(i), outputs[i].sizes()).to(outputs[i].device());
     const at::Tensor sum = (outputs[i].to(at::kDouble) * factors).sum();
     total = total.defined() ? total + sum : sum;
   }

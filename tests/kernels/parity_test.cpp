@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every op of the registry: the CPU version against the reference, forward and gradients, in each
 // dtype and instruction set; and the reference against finite differences in double.
+#include "tests/kernels/parity.h"
+
 #include "kernels/registry.h"
 #include "kernels/support/cpu_isa.h"
-#include "tests/kernels/parity.h"
 
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>

@@ -36,9 +36,8 @@ void expect_close(const std::vector<float>& actual, const std::vector<double>& e
     }
   }
   if (actual.empty()) return;
-  EXPECT_LE(error, tolerance * largest)
-      << what << ", element " << worst << ": " << actual[worst] << " instead of "
-      << expected[worst];
+  EXPECT_LE(error, tolerance * largest) << what << ", element " << worst << ": " << actual[worst]
+                                        << " instead of " << expected[worst];
 }
 
 double tolerance(DataType type) {

@@ -16,7 +16,7 @@ namespace ttt::test {
 using ops::cuda::DataType;
 using ops::cuda::Stream;
 
-#define TTT_REQUIRE_DEVICE()                                    \
+#define TTT_REQUIRE_DEVICE()                                                       \
   if (const std::string problem = ::ttt::test::device_problem(); !problem.empty()) \
   GTEST_SKIP() << "no GPU to run on: " << problem
 

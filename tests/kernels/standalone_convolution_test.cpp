@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: The ttt authors
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/depthwise_conv3x3/cuda.h"
-
 #include "kernels/ttt_depthwise/cuda.h"
 #include "tests/kernels/standalone.h"
 
@@ -57,7 +56,8 @@ void for_each_tap(const ConvolutionSizes& s, const Visit& visit) {
       for (std::int64_t x = 0; x < s.out_width(); ++x)
         for (std::int64_t c = 0; c < s.channels; ++c)
           for (std::int64_t tap = 0; tap < 9; ++tap) {
-            const std::int64_t row = y * s.stride + tap / 3 - 1, column = x * s.stride + tap % 3 - 1;
+            const std::int64_t row = y * s.stride + tap / 3 - 1,
+                               column = x * s.stride + tap % 3 - 1;
             if (row >= 0 && row < s.height && column >= 0 && column < s.width)
               visit(b, y, x, row, column, c, tap);
           }
@@ -78,12 +78,13 @@ TEST_P(Convolution, MatchesHostLoops) {
   const std::vector<float> dout = made_up("dout", out.count(c.batch), type);
 
   std::vector<double> z(dense.count(c.batch), 0.0), expected(z.size()), dz(z.size());
-  for_each_tap(sizes, [&](auto b, auto y, auto column, auto row_in, auto column_in, auto channel,
-                          auto tap) {
-    z[dense.at(b, y, column, channel)] +=
-        x[in.at(b, row_in, column_in, channel)] * taps[tap * c.channels + channel];
-  });
-  std::vector<double> sums(10 * c.channels, 0.0), dx(Grid{in.rows, in.columns, c.channels, 0}.count(c.batch), 0.0);
+  for_each_tap(
+      sizes, [&](auto b, auto y, auto column, auto row_in, auto column_in, auto channel, auto tap) {
+        z[dense.at(b, y, column, channel)] +=
+            x[in.at(b, row_in, column_in, channel)] * taps[tap * c.channels + channel];
+      });
+  std::vector<double> sums(10 * c.channels, 0.0),
+      dx(Grid{in.rows, in.columns, c.channels, 0}.count(c.batch), 0.0);
   const Grid dense_in{in.rows, in.columns, c.channels, 0};
   for (std::int64_t b = 0; b < c.batch; ++b)
     for (std::int64_t y = 0; y < out.rows; ++y)
@@ -97,30 +98,39 @@ TEST_P(Convolution, MatchesHostLoops) {
           sums[9 * c.channels + channel] += dz[i];
           if (c.add_input) dx[dense_in.at(b, y, column, channel)] += dz[i];
         }
-  for_each_tap(sizes, [&](auto b, auto y, auto column, auto row_in, auto column_in, auto channel,
-                          auto tap) {
-    const double e = dz[dense.at(b, y, column, channel)];
-    sums[tap * c.channels + channel] += e * x[in.at(b, row_in, column_in, channel)];
-    dx[dense_in.at(b, row_in, column_in, channel)] += e * taps[tap * c.channels + channel];
-  });
+  for_each_tap(
+      sizes, [&](auto b, auto y, auto column, auto row_in, auto column_in, auto channel, auto tap) {
+        const double e = dz[dense.at(b, y, column, channel)];
+        sums[tap * c.channels + channel] += e * x[in.at(b, row_in, column_in, channel)];
+        dx[dense_in.at(b, row_in, column_in, channel)] += e * taps[tap * c.channels + channel];
+      });
 
   const DeviceArray dx_in(x, type), d_taps(taps), d_bias(bias), d_dout(dout, type);
   const DeviceArray d_out(out.count(c.batch), type), d_dz(dense.count(c.batch));
   const ConvolutionParameters parameters{d_taps.floats(), 0, c.bias ? d_bias.floats() : nullptr,
                                          c.add_input, c.activation};
-  launch_convolution({type, type, sizes, {dx_in.element(c.pad), in.strides()},
-                      {d_out.element(c.pad), out.strides()}, parameters, false},
+  launch_convolution({type,
+                      type,
+                      sizes,
+                      {dx_in.element(c.pad), in.strides()},
+                      {d_out.element(c.pad), out.strides()},
+                      parameters,
+                      false},
                      {});
   const std::int64_t chunks = tap_sum_chunks(sizes);
   const DeviceArray d_sums(c.batch * chunks * 10 * c.channels), d_totals(10 * c.channels);
   const bool gated = c.activation != ConvolutionActivation::none;
-  launch_tap_sums({type, sizes, {dx_in.element(c.pad), in.strides()},
-                   {d_dout.element(c.pad), out.strides()}, parameters,
-                   gated ? d_dz.floats() : nullptr, d_sums.floats()},
+  launch_tap_sums({type,
+                   sizes,
+                   {dx_in.element(c.pad), in.strides()},
+                   {d_dout.element(c.pad), out.strides()},
+                   parameters,
+                   gated ? d_dz.floats() : nullptr,
+                   d_sums.floats()},
                   {});
-  launch_chunk_total({d_sums.floats(), d_totals.floats(), 1, c.batch * chunks, 10 * c.channels,
-                      10 * c.channels},
-                     {});
+  launch_chunk_total(
+      {d_sums.floats(), d_totals.floats(), 1, c.batch * chunks, 10 * c.channels, 10 * c.channels},
+      {});
   const DeviceArray d_dx(dense_in.count(c.batch), type);
   ConvolutionLaunch back{gated ? DataType::float32 : type, type, sizes, {}, {}, {}, true};
   back.x = gated ? GridInput{d_dz.data(), dense.strides()}

@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: The ttt authors
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/ttt_gated_linear/cuda.h"
-
 #include "tests/kernels/standalone.h"
 
 #include <cmath>
@@ -148,7 +147,8 @@ class Problem {
     const std::vector<float> values = actual.values();
     std::vector<float> own;
     for (std::int64_t n = 0; n < sizes.tokens; ++n) {
-      for (std::int64_t i = 0; i < sizes.width; ++i) own.push_back(values[token_element(b, n, h, i)]);
+      for (std::int64_t i = 0; i < sizes.width; ++i)
+        own.push_back(values[token_element(b, n, h, i)]);
       const std::size_t row = (b * sizes.tokens + n) * row_;
       for (std::int64_t i = 0; i < pad_; ++i) {
         EXPECT_TRUE(std::isnan(values[row + i])) << what << ": something before was changed";
@@ -184,7 +184,11 @@ TEST_P(GatedLinear, StepMatchesHostLoops) {
   const DeviceArray new1(p.state_count()), new2(p.state_count());
   const DeviceArray g1(p.state_count()), g2(p.state_count());
   const DeviceArray workspace(gated_linear_workspace(p.sizes));
-  launch_gated_linear_step({type, p.sizes, p.input(p.x), p.input(p.y), p.shared_weights(),
+  launch_gated_linear_step({type,
+                            p.sizes,
+                            p.input(p.x),
+                            p.input(p.y),
+                            p.shared_weights(),
                             {new1.floats(), new2.floats()},
                             {g1.floats(), g2.floats()},
                             workspace.floats()},
@@ -194,12 +198,18 @@ TEST_P(GatedLinear, StepMatchesHostLoops) {
   const DeviceArray dk(p.tokens_count(), type), dv(p.tokens_count(), type);
   const DeviceArray dw1(p.state_count()), dw2(p.state_count());
   const DeviceArray more(gated_linear_backward_workspace(p.sizes));
-  launch_gated_linear_step_backward(
-      {type, p.sizes, p.input(p.x), p.input(p.y), p.shared_weights(), p.per_sample(g1, g2),
-       p.per_sample(d1, d2), p.output(dk), p.output(dv),
-       {dw1.floats(), dw2.floats()},
-       more.floats()},
-      {});
+  launch_gated_linear_step_backward({type,
+                                     p.sizes,
+                                     p.input(p.x),
+                                     p.input(p.y),
+                                     p.shared_weights(),
+                                     p.per_sample(g1, g2),
+                                     p.per_sample(d1, d2),
+                                     p.output(dk),
+                                     p.output(dv),
+                                     {dw1.floats(), dw2.floats()},
+                                     more.floats()},
+                                    {});
   for (std::int64_t b = 0; b < c.batch; ++b)
     for (std::int64_t h = 0; h < c.heads; ++h) {
       const Head head = p.head(b, h);
@@ -252,11 +262,15 @@ TEST_P(GatedLinear, ApplyMatchesHostLoops) {
   const DeviceArray dw1(p.state_count()), dw2(p.state_count());
   const DeviceArray workspace(gated_linear_workspace(p.sizes));
   launch_gated_linear_apply({type, p.sizes, p.input(p.x), p.shared_weights(), p.output(out)}, {});
-  launch_gated_linear_apply_backward(
-      {type, p.sizes, p.input(p.x), p.shared_weights(), p.input(p.y), p.output(dq),
-       {dw1.floats(), dw2.floats()},
-       workspace.floats()},
-      {});
+  launch_gated_linear_apply_backward({type,
+                                      p.sizes,
+                                      p.input(p.x),
+                                      p.shared_weights(),
+                                      p.input(p.y),
+                                      p.output(dq),
+                                      {dw1.floats(), dw2.floats()},
+                                      workspace.floats()},
+                                     {});
   for (std::int64_t b = 0; b < c.batch; ++b)
     for (std::int64_t h = 0; h < c.heads; ++h) {
       const Head head = p.head(b, h);

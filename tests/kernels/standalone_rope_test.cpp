@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: The ttt authors
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/rope_2d/cuda.h"
-
 #include "tests/kernels/standalone.h"
 
 #include <cmath>
@@ -64,8 +63,8 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Combine(testing::Values(DataType::float32, DataType::bfloat16), testing::Bool(),
                      testing::Values(Case{1, 1, 1, 4}, Case{2, 3, 5, 8}, Case{9, 2, 3, 64},
                                      Case{2, 2, 2, 20, 3}, Case{1, 7, 1, 96, 0, true},
-                                     Case{2, 4, 4, 32, 5, true}, Case{0, 2, 2, 8},
-                                     Case{1, 0, 3, 8}, Case{1, 2, 2, 0})));
+                                     Case{2, 4, 4, 32, 5, true}, Case{0, 2, 2, 8}, Case{1, 0, 3, 8},
+                                     Case{1, 2, 2, 0})));
 
 }  // namespace
 }  // namespace ttt::test
