@@ -48,112 +48,156 @@ struct Grid {
   }
 };
 
-/// Calls visit(output position, output coordinates …, input position or -1, tap) for all taps.
 template <typename Visit>
-void for_each_tap(const ConvolutionSizes& s, const Visit& visit) {
+void for_each_output(const ConvolutionSizes& s, const Visit& visit) {
   for (std::int64_t b = 0; b < s.batch; ++b)
     for (std::int64_t y = 0; y < s.out_height(); ++y)
       for (std::int64_t x = 0; x < s.out_width(); ++x)
-        for (std::int64_t c = 0; c < s.channels; ++c)
-          for (std::int64_t tap = 0; tap < 9; ++tap) {
-            const std::int64_t row = y * s.stride + tap / 3 - 1,
-                               column = x * s.stride + tap % 3 - 1;
-            if (row >= 0 && row < s.height && column >= 0 && column < s.width)
-              visit(b, y, x, row, column, c, tap);
-          }
+        for (std::int64_t c = 0; c < s.channels; ++c) visit(b, y, x, c);
 }
+
+/// One product of the convolution: output (y, x), input (row, column).
+struct Tap {
+  std::int64_t b, y, x, row, column, c, tap;
+};
+
+/// Calls visit for those whose input lies on the grid.
+template <typename Visit>
+void for_each_tap(const ConvolutionSizes& s, const Visit& visit) {
+  for_each_output(s, [&](std::int64_t b, std::int64_t y, std::int64_t x, std::int64_t c) {
+    for (std::int64_t tap = 0; tap < 9; ++tap) {
+      const std::int64_t row = y * s.stride + tap / 3 - 1, column = x * s.stride + tap % 3 - 1;
+      if (row >= 0 && row < s.height && column >= 0 && column < s.width)
+        visit(Tap{b, y, x, row, column, c, tap});
+    }
+  });
+}
+
+/// A case's tensors on the host, and what comes out in double.
+struct Host {
+  Host(const Case& c, DataType type)
+      : sizes{c.batch, c.height, c.width, c.channels, c.stride},
+        in{c.height, c.width, c.channels, c.pad},
+        out{sizes.out_height(), sizes.out_width(), c.channels, c.pad},
+        x(made_up("x", in.count(c.batch), type)),
+        taps(made_up("taps", 9 * c.channels, DataType::float32)),
+        bias(made_up("bias", c.channels, DataType::float32)),
+        dout(made_up("dout", out.count(c.batch), type)) {
+    convolve(c);
+    differentiate(c);
+  }
+  Grid dense_in() const { return {in.rows, in.columns, in.channels, 0}; }
+  Grid dense_out() const { return {out.rows, out.columns, out.channels, 0}; }
+
+  ConvolutionSizes sizes;
+  Grid in, out;
+  std::vector<float> x, taps, bias, dout;
+  std::vector<double> z, y, dx, sums;  // before and after the activation; sums [10, channels]
+
+ private:
+  void convolve(const Case& c) {
+    z.assign(dense_out().count(c.batch), 0.0);
+    for_each_tap(sizes, [&](const Tap& t) {
+      z[dense_out().at(t.b, t.y, t.x, t.c)] +=
+          x[in.at(t.b, t.row, t.column, t.c)] * taps[t.tap * in.channels + t.c];
+    });
+    y.resize(z.size());
+    for_each_output(
+        sizes, [&](std::int64_t b, std::int64_t row, std::int64_t column, std::int64_t channel) {
+          const std::size_t i = dense_out().at(b, row, column, channel);
+          if (c.bias) z[i] += bias[channel];
+          if (c.add_input) z[i] += x[in.at(b, row, column, channel)];
+          y[i] = activate(z[i], c.activation);
+        });
+  }
+  void differentiate(const Case& c) {
+    dx.assign(dense_in().count(c.batch), 0.0);
+    sums.assign(10 * c.channels, 0.0);
+    std::vector<double> dz(z.size());
+    for_each_output(
+        sizes, [&](std::int64_t b, std::int64_t row, std::int64_t column, std::int64_t channel) {
+          const std::size_t i = dense_out().at(b, row, column, channel);
+          dz[i] = dout[out.at(b, row, column, channel)] * slope(z[i], c.activation);
+          sums[9 * c.channels + channel] += dz[i];
+          if (c.add_input) dx[dense_in().at(b, row, column, channel)] += dz[i];
+        });
+    for_each_tap(sizes, [&](const Tap& t) {
+      const double e = dz[dense_out().at(t.b, t.y, t.x, t.c)];
+      sums[t.tap * c.channels + t.c] += e * x[in.at(t.b, t.row, t.column, t.c)];
+      dx[dense_in().at(t.b, t.row, t.column, t.c)] += e * taps[t.tap * c.channels + t.c];
+    });
+  }
+};
+
+/// The same tensors on the device.
+struct Device {
+  Device(const Host& host, const Case& c, DataType type)
+      : x(host.x, type), dout(host.dout, type), taps(host.taps), bias(host.bias) {
+    in = {x.element(c.pad), host.in.strides()};
+    gradient = {dout.element(c.pad), host.out.strides()};
+    parameters = {taps.floats(), 0, c.bias ? bias.floats() : nullptr, c.add_input, c.activation};
+  }
+  DeviceArray x, dout, taps, bias;
+  GridInput in, gradient;
+  ConvolutionParameters parameters;
+};
 
 class Convolution : public testing::TestWithParam<std::tuple<DataType, Case>> {};
 
-TEST_P(Convolution, MatchesHostLoops) {
+TEST_P(Convolution, ForwardMatchesHostLoops) {
   TTT_REQUIRE_DEVICE();
   const auto& [type, c] = GetParam();
-  const ConvolutionSizes sizes{c.batch, c.height, c.width, c.channels, c.stride};
-  const Grid in{c.height, c.width, c.channels, c.pad};
-  const Grid out{sizes.out_height(), sizes.out_width(), c.channels, c.pad};
-  const Grid dense{out.rows, out.columns, c.channels, 0};
-  const std::vector<float> x = made_up("x", in.count(c.batch), type);
-  const std::vector<float> taps = made_up("taps", 9 * c.channels, DataType::float32);
-  const std::vector<float> bias = made_up("bias", c.channels, DataType::float32);
-  const std::vector<float> dout = made_up("dout", out.count(c.batch), type);
-
-  std::vector<double> z(dense.count(c.batch), 0.0), expected(z.size()), dz(z.size());
-  for_each_tap(
-      sizes, [&](auto b, auto y, auto column, auto row_in, auto column_in, auto channel, auto tap) {
-        z[dense.at(b, y, column, channel)] +=
-            x[in.at(b, row_in, column_in, channel)] * taps[tap * c.channels + channel];
-      });
-  std::vector<double> sums(10 * c.channels, 0.0),
-      dx(Grid{in.rows, in.columns, c.channels, 0}.count(c.batch), 0.0);
-  const Grid dense_in{in.rows, in.columns, c.channels, 0};
-  for (std::int64_t b = 0; b < c.batch; ++b)
-    for (std::int64_t y = 0; y < out.rows; ++y)
-      for (std::int64_t column = 0; column < out.columns; ++column)
-        for (std::int64_t channel = 0; channel < c.channels; ++channel) {
-          const std::size_t i = dense.at(b, y, column, channel);
-          if (c.bias) z[i] += bias[channel];
-          if (c.add_input) z[i] += x[in.at(b, y, column, channel)];
-          expected[i] = activate(z[i], c.activation);
-          dz[i] = dout[out.at(b, y, column, channel)] * slope(z[i], c.activation);
-          sums[9 * c.channels + channel] += dz[i];
-          if (c.add_input) dx[dense_in.at(b, y, column, channel)] += dz[i];
-        }
-  for_each_tap(
-      sizes, [&](auto b, auto y, auto column, auto row_in, auto column_in, auto channel, auto tap) {
-        const double e = dz[dense.at(b, y, column, channel)];
-        sums[tap * c.channels + channel] += e * x[in.at(b, row_in, column_in, channel)];
-        dx[dense_in.at(b, row_in, column_in, channel)] += e * taps[tap * c.channels + channel];
-      });
-
-  const DeviceArray dx_in(x, type), d_taps(taps), d_bias(bias), d_dout(dout, type);
-  const DeviceArray d_out(out.count(c.batch), type), d_dz(dense.count(c.batch));
-  const ConvolutionParameters parameters{d_taps.floats(), 0, c.bias ? d_bias.floats() : nullptr,
-                                         c.add_input, c.activation};
+  const Host host(c, type);
+  const Device device(host, c, type);
+  const DeviceArray out(host.out.count(c.batch), type);
   launch_convolution({type,
                       type,
-                      sizes,
-                      {dx_in.element(c.pad), in.strides()},
-                      {d_out.element(c.pad), out.strides()},
-                      parameters,
+                      host.sizes,
+                      device.in,
+                      {out.element(c.pad), host.out.strides()},
+                      device.parameters,
                       false},
                      {});
-  const std::int64_t chunks = tap_sum_chunks(sizes);
-  const DeviceArray d_sums(c.batch * chunks * 10 * c.channels), d_totals(10 * c.channels);
-  const bool gated = c.activation != ConvolutionActivation::none;
-  launch_tap_sums({type,
-                   sizes,
-                   {dx_in.element(c.pad), in.strides()},
-                   {d_dout.element(c.pad), out.strides()},
-                   parameters,
-                   gated ? d_dz.floats() : nullptr,
-                   d_sums.floats()},
-                  {});
-  launch_chunk_total(
-      {d_sums.floats(), d_totals.floats(), 1, c.batch * chunks, 10 * c.channels, 10 * c.channels},
-      {});
-  const DeviceArray d_dx(dense_in.count(c.batch), type);
-  ConvolutionLaunch back{gated ? DataType::float32 : type, type, sizes, {}, {}, {}, true};
-  back.x = gated ? GridInput{d_dz.data(), dense.strides()}
-                 : GridInput{d_dout.element(c.pad), out.strides()};
-  back.out = {d_dx.data(), dense_in.strides()};
-  back.parameters.taps = d_taps.floats();
-  back.parameters.add_input = c.add_input;
-  if (c.stride == 1) launch_convolution(back, {});
-  if (c.stride == 2) launch_transposed_convolution(back, {});
-
-  const std::vector<float> all = d_out.values();
+  const std::vector<float> all = out.values();
   std::vector<float> own;
   for (std::size_t i = 0; i < all.size(); ++i) {
-    const auto at = static_cast<std::int64_t>(i) % out.row_size() - c.pad;
+    const auto at = static_cast<std::int64_t>(i) % host.out.row_size() - c.pad;
     if (at >= 0 && at < c.channels) {
       own.push_back(all[i]);
     } else {
       EXPECT_TRUE(std::isnan(all[i])) << "channels beside the output were changed";
     }
   }
-  expect_close(own, expected, tolerance(type), "out");
-  expect_close(d_totals.values(), sums, 1e-5, "sums");
-  expect_close(d_dx.values(), dx, tolerance(type), "dx");
+  expect_close(own, host.y, tolerance(type), "out");
+}
+
+TEST_P(Convolution, BackwardMatchesHostLoops) {
+  TTT_REQUIRE_DEVICE();
+  const auto& [type, c] = GetParam();
+  const Host host(c, type);
+  const Device device(host, c, type);
+  const std::int64_t chunks = tap_sum_chunks(host.sizes);
+  const std::int64_t values = 10 * c.channels;
+  const DeviceArray sums(c.batch * chunks * values), totals(values);
+  const DeviceArray dz(host.dense_out().count(c.batch)), dx(host.dx.size(), type);
+  const bool gated = c.activation != ConvolutionActivation::none;
+  launch_tap_sums({type, host.sizes, device.in, device.gradient, device.parameters,
+                   gated ? dz.floats() : nullptr, sums.floats()},
+                  {});
+  launch_chunk_total({sums.floats(), totals.floats(), 1, c.batch * chunks, values, values}, {});
+  ConvolutionLaunch back;
+  back.input_type = gated ? DataType::float32 : type;
+  back.output_type = type;
+  back.sizes = host.sizes;
+  back.x = gated ? GridInput{dz.data(), host.dense_out().strides()} : device.gradient;
+  back.out = {dx.data(), host.dense_in().strides()};
+  back.parameters.taps = device.taps.floats();
+  back.parameters.add_input = c.add_input;
+  back.flip = true;
+  if (c.stride == 1) launch_convolution(back, {});
+  if (c.stride == 2) launch_transposed_convolution(back, {});
+  expect_close(totals.values(), host.sums, 1e-5, "sums");
+  expect_close(dx.values(), host.dx, tolerance(type), "dx");
 }
 
 constexpr auto kNone = ConvolutionActivation::none;

@@ -88,6 +88,45 @@ struct Head {
   }
 };
 
+/// What the step's backward pass gives for one head.
+struct HeadGradients {
+  std::vector<double> dk, dv, dw1, dw2;
+};
+
+HeadGradients step_backward(const Head& head, const std::vector<double>& dout1,
+                            const std::vector<double>& dout2) {
+  std::vector<double> r1, r2;
+  head.gated(r1, r2);
+  const std::vector<double> dg1 = head.through_clip(head.sum(r1, head.slope()), dout1);
+  const std::vector<double> dg2 = head.through_clip(head.sum(r2, head.slope()), dout2);
+  const std::vector<double> z1 = head.times(head.x, head.w1), z2 = head.times(head.x, head.w2);
+  const std::vector<double> u1 = head.times(head.x, dg1), u2 = head.times(head.x, dg2);
+  HeadGradients out;
+  out.dk.resize(z1.size());
+  std::vector<double> dz1(z1.size()), dz2(z1.size());
+  for (std::size_t i = 0; i < z1.size(); ++i) {
+    const double s = sigmoid(z2[i]), e = head.slope() * head.y[i];
+    const double slope = s * (1 + z2[i] * (1 - s));
+    const double curvature = s * (1 - s) * (2 + z2[i] * (1 - 2 * s));
+    out.dv.push_back(head.slope() * (u1[i] * z2[i] * s + u2[i] * z1[i] * slope));
+    dz1[i] = u2[i] * e * slope;
+    dz2[i] = u1[i] * e * slope + u2[i] * e * z1[i] * curvature;
+    r1[i] *= head.slope();
+    r2[i] *= head.slope();
+  }
+  head.add_times_transposed(r1, dg1, out.dk);
+  head.add_times_transposed(r2, dg2, out.dk);
+  head.add_times_transposed(dz1, head.w1, out.dk);
+  head.add_times_transposed(dz2, head.w2, out.dk);
+  out.dw1 = head.sum(dz1, 1);
+  out.dw2 = head.sum(dz2, 1);
+  for (std::size_t i = 0; i < out.dw1.size(); ++i) {
+    out.dw1[i] += dout1[i];
+    out.dw2[i] += dout2[i];
+  }
+  return out;
+}
+
 /// Inputs of a case on host and device.
 class Problem {
  public:
@@ -221,36 +260,12 @@ TEST_P(GatedLinear, StepMatchesHostLoops) {
       p.check_matrix(new1, b, h, head.stepped(head.w1, e1), "w1");
       p.check_matrix(new2, b, h, head.stepped(head.w2, e2), "w2");
 
-      const std::vector<double> dout1 = p.matrix_of(d1.values(), b, h);
-      const std::vector<double> dout2 = p.matrix_of(d2.values(), b, h);
-      const std::vector<double> dg1 = head.through_clip(e1, dout1);
-      const std::vector<double> dg2 = head.through_clip(e2, dout2);
-      const std::vector<double> z1 = head.times(head.x, head.w1), z2 = head.times(head.x, head.w2);
-      const std::vector<double> u1 = head.times(head.x, dg1), u2 = head.times(head.x, dg2);
-      std::vector<double> edv(z1.size()), dz1(z1.size()), dz2(z1.size()), edk(z1.size(), 0.0);
-      for (std::size_t i = 0; i < z1.size(); ++i) {
-        const double s = sigmoid(z2[i]), e = head.slope() * head.y[i];
-        const double slope = s * (1 + z2[i] * (1 - s));
-        const double curvature = s * (1 - s) * (2 + z2[i] * (1 - 2 * s));
-        edv[i] = head.slope() * (u1[i] * z2[i] * s + u2[i] * z1[i] * slope);
-        dz1[i] = u2[i] * e * slope;
-        dz2[i] = u1[i] * e * slope + u2[i] * e * z1[i] * curvature;
-        r1[i] *= head.slope();
-        r2[i] *= head.slope();
-      }
-      head.add_times_transposed(r1, dg1, edk);
-      head.add_times_transposed(r2, dg2, edk);
-      head.add_times_transposed(dz1, head.w1, edk);
-      head.add_times_transposed(dz2, head.w2, edk);
-      p.check_tokens(dv, b, h, edv, "dv");
-      p.check_tokens(dk, b, h, edk, "dk");
-      std::vector<double> edw1 = head.sum(dz1, 1), edw2 = head.sum(dz2, 1);
-      for (std::size_t i = 0; i < edw1.size(); ++i) {
-        edw1[i] += dout1[i];
-        edw2[i] += dout2[i];
-      }
-      p.check_matrix(dw1, b, h, edw1, "dw1");
-      p.check_matrix(dw2, b, h, edw2, "dw2");
+      const HeadGradients expected =
+          step_backward(head, p.matrix_of(d1.values(), b, h), p.matrix_of(d2.values(), b, h));
+      p.check_tokens(dv, b, h, expected.dv, "dv");
+      p.check_tokens(dk, b, h, expected.dk, "dk");
+      p.check_matrix(dw1, b, h, expected.dw1, "dw1");
+      p.check_matrix(dw2, b, h, expected.dw2, "dw2");
     }
 }
 
