@@ -123,9 +123,11 @@ void launch_tap_sums(const TapSumsLaunch& arguments, const Stream& stream) {
                          is_aligned(sizeof(float), kVectorChannels, {arguments.dz}, {});
     const auto run = [&](auto width, auto stride) {
       const TapPartition partition = tap_partition(sizes, width());
-      launch("depthwise tap sums", tap_sums_kernel<T, width(), stride()>,
-             {sizes.batch * partition.chunks * partition.channel_blocks, kTapThreads}, stream,
-             arguments, partition);
+      const LaunchShape shape{sizes.batch * partition.chunks * partition.channel_blocks,
+                              kTapThreads};
+      const auto kernel = arguments.dz != nullptr ? tap_sums_kernel<T, width(), stride(), true>
+                                                  : tap_sums_kernel<T, width(), stride(), false>;
+      launch("depthwise tap sums", kernel, shape, stream, arguments, partition);
     };
     with_stride(sizes.stride, [&](auto stride) {
       if (vectors) return run(std::integral_constant<int, kVectorChannels>{}, stride);

@@ -220,7 +220,7 @@ __global__ void __launch_bounds__(kConvolutionThreads)
                  sum);
 }
 
-constexpr int kTapThreads = 256;
+constexpr int kTapThreads = 128;
 constexpr int kTapSums = 10;
 
 /// How a block of tap_sums_kernel divides its threads and its work.
@@ -231,9 +231,9 @@ struct TapPartition {
 };
 
 /// Blocks are numbered (sample, chunk of rows, block of channels). The workers of a group of
-/// channels take the chunk's strips in turn and are added in order.
-template <typename T, int kWidth, int kStride>
-__global__ void __launch_bounds__(kTapThreads)
+/// channels take the chunk's strips in turn and are added in order. With kActivation there is a dz.
+template <typename T, int kWidth, int kStride, bool kActivation>
+__global__ void __launch_bounds__(kTapThreads, kActivation ? 2 : 3)
     tap_sums_kernel(TapSumsLaunch arguments, TapPartition partition) {
   __shared__ SharedArray<float, kTapThreads * kWidth> scratch;
   const ConvolutionSizes& sizes = arguments.sizes;
@@ -256,7 +256,7 @@ __global__ void __launch_bounds__(kTapThreads)
   float sums[kTapSums][kWidth] = {};
   Taps<kWidth> taps{};
   float bias[kWidth] = {};
-  if (active && arguments.dz != nullptr) {
+  if (kActivation && active) {
     taps.load(parameters.taps + channel, channels, false);
     load_bias(parameters, channel, bias);
   }
@@ -272,7 +272,7 @@ __global__ void __launch_bounds__(kTapThreads)
       if (column > first) window.advance();
       float e[kWidth];
       read_channels(dout + row * strides.row + column * strides.column, e);
-      if (arguments.dz != nullptr) {
+      if constexpr (kActivation) {
         float z[kWidth];
         convolve(window, taps, bias, parameters.add_input, z);
 #pragma unroll

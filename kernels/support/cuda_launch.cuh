@@ -45,31 +45,13 @@ inline void check_cuda(cudaError_t error, const char* what) {
                 error == cudaErrorMemoryAllocation);
 }
 
-/// Makes the stream's GPU the current one while it lives.
-class DeviceScope {
- public:
-  explicit DeviceScope(int device) {
-    check_cuda(cudaGetDevice(&previous_), "cudaGetDevice");
-    changed_ = device != previous_;
-    if (changed_) check_cuda(cudaSetDevice(device), "cudaSetDevice");
-  }
-  ~DeviceScope() {
-    if (changed_) cudaSetDevice(previous_);
-  }
-  DeviceScope(const DeviceScope&) = delete;
-  DeviceScope& operator=(const DeviceScope&) = delete;
-
- private:
-  int previous_ = 0;
-  bool changed_ = false;
-};
-
+/// Launches on the stream's GPU, which stays the calling thread's current one.
 template <typename... Parameters>
 void launch(const char* name, void (*kernel)(Parameters...), const LaunchShape& shape,
             const Stream& stream, const Parameters&... arguments) {
   if (shape.blocks == 0) return;
   constexpr int kDefaultSharedBytes = 48 * 1024;  // more has to be asked for
-  const DeviceScope scope(stream.device);
+  check_cuda(cudaSetDevice(stream.device), "cudaSetDevice");
   if (shape.shared_bytes > kDefaultSharedBytes)
     check_cuda(
         cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel),

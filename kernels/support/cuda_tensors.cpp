@@ -4,6 +4,8 @@
 
 #include "core/error.h"
 
+#include <c10/core/DeviceGuard.h>
+
 namespace ttt::ops::cuda {
 
 DataType data_type(const at::Tensor& tensor) {
@@ -20,6 +22,8 @@ GridStrides grid_strides(const at::Tensor& tensor) {
 
 void run_on_stream(std::string_view op, const at::Tensor& tensor,
                    const std::function<void(const Stream&)>& body) {
+  // The launches set the current GPU through a CUDA runtime of their own; this puts it back.
+  const c10::DeviceGuard device(tensor.device());
   try {
     body(current_stream(tensor.device()));
   } catch (const Failure& failure) {

@@ -39,6 +39,7 @@ std::int64_t chunk_count(const GatedLinearSizes& sizes, std::int64_t chunk) {
 
 /// Tokens of a block of the kernels without sums, where it changes nothing but the speed.
 std::int64_t token_chunk(const GatedLinearSizes& sizes) {
+  if (sizes.block_tokens > 0) return round_up(sizes.block_tokens, kTileTokens);
   const bool many = matrices(sizes) * ceil_divide(sizes.tokens, kWideBlockTokens) >= kManyBlocks;
   return many ? kWideBlockTokens : kTileTokens;
 }

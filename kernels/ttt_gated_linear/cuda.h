@@ -12,6 +12,7 @@ constexpr std::int64_t kMaxHeadWidth = 128;
 /// Activations [batch, tokens, heads*width], matrices [batch, heads, width, width] of float.
 struct GatedLinearSizes {
   std::int64_t batch = 0, tokens = 0, heads = 0, width = 0;
+  std::int64_t block_tokens = 0;  ///< of kernels that sum over no tokens; 0: chosen for speed
 };
 
 /// An activation to read or to write.

@@ -112,9 +112,8 @@ __global__ void __launch_bounds__(kGatedThreads)
 #pragma unroll 8
       for (int chunk = 0; chunk < problem.chunks; ++chunk) sum += element[2 * size * chunk];
     }
-    *total.at(0, row, column) = sum;
+    *total.at(0, row, column) = sum;  // read again by this thread alone
   }
-  __syncthreads();
   finish_columns<kFinishColumns>(problem, sums, block, which, first_column, total);
 }
 

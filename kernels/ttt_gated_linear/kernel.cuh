@@ -250,8 +250,7 @@ __global__ void __launch_bounds__(kGatedThreads, kGatedBlocks<kDepth>)
       }
     }
     if (rows <= 0) continue;
-    __syncwarp();
-    store_tile(Shared::x(), first, sum);
+    store_tile(Shared::x(), first, sum);  // X was last read before the barriers of the last product
     __syncwarp();
     store_rows<kDepth>(block.row<T>(problem, problem.out, start + first), Shared::x(), first,
                        {rows, problem.width, problem.out.strides.token, problem.vectors},

@@ -13,6 +13,7 @@ using namespace ops::cuda;
 struct Case {
   std::int64_t batch, tokens, heads, width;
   bool sliced = false;  // activations between other channels, results too
+  std::int64_t block_tokens = 0;
 };
 
 double sigmoid(double z) {
@@ -131,7 +132,7 @@ HeadGradients step_backward(const Head& head, const std::vector<double>& dout1,
 class Problem {
  public:
   Problem(const Case& c, DataType type)
-      : sizes{c.batch, c.tokens, c.heads, c.width},
+      : sizes{c.batch, c.tokens, c.heads, c.width, c.block_tokens},
         type_(type),
         pad_(c.sliced ? 3 : 0),
         row_(c.heads * c.width + 2 * pad_),
@@ -309,7 +310,8 @@ INSTANTIATE_TEST_SUITE_P(
                      testing::Values(Case{2, 12, 2, 16}, Case{1, 1, 1, 32}, Case{1, 70, 1, 64},
                                      Case{1, 33, 2, 72, true}, Case{1, 5, 1, 8, true},
                                      Case{2, 9, 2, 13}, Case{1, 3, 2, 1}, Case{1, 40, 1, 128},
-                                     Case{1, 18, 1, 100}, Case{1, 450, 1, 32}, Case{1, 0, 2, 8},
+                                     Case{1, 18, 1, 100}, Case{1, 450, 1, 32},
+                                     Case{1, 150, 1, 32, false, 256}, Case{1, 0, 2, 8},
                                      Case{0, 4, 2, 8}, Case{1, 20, 0, 8})));
 
 TEST(GatedLinearLimits, TooWideHeadsAreRefused) {
