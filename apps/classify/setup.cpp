@@ -138,6 +138,7 @@ ClassifySetup set_up(const ClassifyOptions& options, bool with_hash) {
     setup.weights_hash =
         std::async(std::launch::async, [file = *weights] { return file.content_hash(); }).share();
   resolve_preprocess(setup, options);
+  setup.classifier.check_size(setup.job.preprocess.width, setup.job.preprocess.height);
   resolve_labels(setup, options);
   setup.job.decode = options.decode == "official" ? DecodeMode::official : DecodeMode::photo;
   // Inner reports are means over a batch; one picture per batch makes them the picture's own.
