@@ -9,6 +9,10 @@
 #include "core/weights/file_kind.h"
 #include "core/weights/prefixes.h"
 #include "core/weights/safetensors.h"
+#include "core/weights/torch_archive.h"
+
+#include <ATen/core/Tensor.h>
+#include <c10/util/Exception.h>
 
 #include <algorithm>
 #include <mutex>
@@ -30,7 +34,8 @@ namespace {
 weights::Contents open_container(const fs::path& path, const WeightFileOptions& options) {
   auto file = std::make_shared<weights::MappedFile>(path);
   const weights::FileKind kind = weights::recognise_file(*file);
-  TTT_CHECK(kind != weights::FileKind::zip, weights, "zip archives are not read", file->where());
+  if (kind == weights::FileKind::zip)
+    return weights::open_torch_archive(std::move(file), options.weights_key);
   TTT_CHECK(options.weights_key.empty(), weights,
             "the file has no dictionary \"" + printable(options.weights_key) +
                 "\": safetensors files hold one set of weights",
@@ -116,7 +121,16 @@ at::Tensor WeightFile::read(std::string_view name) const {
   const auto at = state_->index.find(name);
   TTT_CHECK(at != state_->index.end(), weights, "there is no tensor \"" + printable(name) + "\"",
             printable(state_->path.string()), "list the tensors with `ttt inspect`");
-  return state_->contents.reader->read(at->second);
+  try {
+    return state_->contents.reader->read(at->second);
+  } catch (const std::bad_alloc&) {
+  } catch (const c10::OutOfMemoryError&) {
+  } catch (const c10::Error&) {  // what the CPU allocator of LibTorch throws
+  }
+  throw Error(ErrorKind::memory,
+              fmt::format("there is no memory for the tensor \"{}\" of {} bytes", printable(name),
+                          state_->contents.tensors[at->second].bytes),
+              printable(state_->path.string()), "close other programs or use a larger machine");
 }
 
 std::uint64_t WeightFile::file_size() const {
