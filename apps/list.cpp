@@ -116,7 +116,7 @@ std::string table_of(const Json& entries) {
 
 }  // namespace
 
-int run_list(const std::vector<std::string>& arguments) {
+int list_command(const std::vector<std::string>& arguments) {
   ListOptions options;
   OptionTable table = list_table(options);
   if (start(table, options.general, arguments)) return 0;

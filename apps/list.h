@@ -10,7 +10,7 @@
 namespace ttt::cli {
 
 /// `ttt list [TOPIC]`.
-int run_list(const std::vector<std::string>& arguments);
+int list_command(const std::vector<std::string>& arguments);
 nlohmann::ordered_json describe_list();
 
 }  // namespace ttt::cli

@@ -5,6 +5,8 @@
 #include "apps/common/console.h"
 #include "apps/common/nearest.h"
 #include "apps/common/output.h"
+#include "apps/convert.h"
+#include "apps/inspect.h"
 #include "apps/list.h"
 #include "apps/version.h"
 #include "core/error.h"
@@ -86,8 +88,10 @@ int run_help(const std::vector<std::string>& arguments) {
 }  // namespace
 
 std::span<const Command> commands() {
-  static constexpr std::array<Command, 1> kCommands{{
-      {"list", "models, presets, devices, backends, operations and options", run_list,
+  static constexpr std::array<Command, 3> kCommands{{
+      {"inspect", "what a weight file holds", inspect_command, describe_inspect},
+      {"convert", "write weights as safetensors", convert_command, describe_convert},
+      {"list", "models, presets, devices, backends, operations and options", list_command,
        describe_list},
   }};
   return kCommands;

@@ -1,5 +1,6 @@
 # SPDX-FileCopyrightText: The ttt authors
 # SPDX-License-Identifier: Apache-2.0
+# LibTorch::openmp: the OpenMP runtime that LibTorch itself runs on.
 # LibTorch::cpu: libtorch_cpu and libc10 alone. They start in half the time of the full set and in a
 # quarter of its memory; libtorch_cuda is opened at run time when a GPU is there (core/device.cpp).
 # LibTorch's own CMake package can't be used for this: in a CUDA build it refuses a machine that has
@@ -81,4 +82,16 @@ if(LibTorch_FOUND AND NOT TARGET LibTorch::cpu)
     INTERFACE_INCLUDE_DIRECTORIES
       "${_include};${_include}/torch/csrc/api/include"
     INTERFACE_LINK_LIBRARIES LibTorch::c10)
+
+  # at::parallel_for is a template over OpenMP: files that call it need the flag, or they silently run
+  # on one thread. The runtime must be LibTorch's, not a second one.
+  add_library(LibTorch::openmp INTERFACE IMPORTED)
+  if(EXISTS ${LibTorch_ROOT_DIR}/lib/libgomp.so.1)
+    set_target_properties(LibTorch::openmp PROPERTIES
+      INTERFACE_COMPILE_OPTIONS $<$<COMPILE_LANGUAGE:CXX>:-fopenmp>
+      INTERFACE_LINK_LIBRARIES ${LibTorch_ROOT_DIR}/lib/libgomp.so.1)
+  else()
+    find_package(OpenMP REQUIRED COMPONENTS CXX)
+    set_target_properties(LibTorch::openmp PROPERTIES INTERFACE_LINK_LIBRARIES OpenMP::OpenMP_CXX)
+  endif()
 endif()

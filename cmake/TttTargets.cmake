@@ -11,11 +11,16 @@ if(TTT_PCH)
   add_library(ttt_pch OBJECT ${CMAKE_BINARY_DIR}/ttt_pch.cpp)
   target_link_libraries(ttt_pch PRIVATE ttt_options ttt_torch)
   target_precompile_headers(ttt_pch PRIVATE <torch/torch.h>)
+  set_target_properties(ttt_pch PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+  target_compile_options(ttt_pch PRIVATE -fPIC)
 endif()
 
 # ttt_use_torch_pch(target): the target's files start with the precompiled torch/torch.h.
 function(ttt_use_torch_pch target)
   if(TTT_PCH)
+    # A precompiled header fits only code of the same kind: -fPIC, for programs too.
+    set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+    target_compile_options(${target} PRIVATE -fPIC)
     target_precompile_headers(${target} REUSE_FROM ttt_pch)
   endif()
 endfunction()
@@ -41,5 +46,7 @@ function(ttt_add_test area)
     set(ARG_LABELS cpu)
   endif()
   gtest_discover_tests(${target} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
-                       PROPERTIES LABELS "${ARG_LABELS}")
+                       PROPERTIES LABELS "${ARG_LABELS}"
+                       # Two test programs at a time must not spin in each other's way.
+                       ENVIRONMENT OMP_WAIT_POLICY=passive)
 endfunction()

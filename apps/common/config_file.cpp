@@ -9,8 +9,8 @@
 
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <set>
-#include <sstream>
 
 namespace ttt::cli {
 namespace {
@@ -86,11 +86,10 @@ std::string read_text(const std::string& path) {
   TTT_CHECK(size <= kLargestConfig, usage, "the configuration is larger than 1 MiB",
             "--config " + printable(path), "give the path of a YAML file");
   std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  TTT_CHECK(file && text, usage, "can't read the configuration", "--config " + printable(path),
-            "give the path of a YAML file");
-  return text.str();
+  std::string text{std::istreambuf_iterator<char>(file), {}};
+  TTT_CHECK(file.is_open() && !file.bad(), usage, "can't read the configuration",
+            "--config " + printable(path), "give the path of a YAML file");
+  return text;
 }
 
 }  // namespace

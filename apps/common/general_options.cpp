@@ -60,6 +60,9 @@ bool start(OptionTable& table, GeneralOptions& options, const std::vector<std::s
     write_stdout(help_text(table, help == HelpRequest::full));
     return true;
   }
+  // Mistakes in the arguments themselves deserve details too.
+  for (const std::string& argument : arguments)
+    if (argument == "-v" || argument == "--verbose") set_log_level(LogLevel::debug);
   resolve_options(table, arguments);
   if (options.print_config) {
     const Option* format = table.find("format");
@@ -70,8 +73,8 @@ bool start(OptionTable& table, GeneralOptions& options, const std::vector<std::s
   TTT_CHECK(!options.verbose || !options.quiet, usage,
             "--verbose and --quiet contradict each other", "ttt " + table.command(),
             "give one of them");
-  if (options.verbose) set_log_level(LogLevel::debug);
-  if (options.quiet) set_log_level(LogLevel::error);
+  set_log_level(options.verbose ? LogLevel::debug
+                                : (options.quiet ? LogLevel::error : LogLevel::info));
   Console::instance().set_color(options.color);
   if (!options.log_file.empty()) set_log_file(options.log_file);
   const BuildInfo& build = build_info();

@@ -24,9 +24,8 @@ void write_descriptor(int descriptor, std::string_view text, const std::string& 
     } else if (errno == EPIPE) {
       throw ReaderGone();
     } else if (errno != EINTR) {
-      throw Error(ErrorKind::output, std::string("writing failed: ") + std::strerror(errno),
-                  "standard output",
-                  "check where standard output leads to, and the free space there");
+      throw Error(ErrorKind::output, std::string("writing failed: ") + std::strerror(errno), name,
+                  "check where this output leads to, and the free space there");
     }
   }
 }

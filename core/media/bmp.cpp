@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: The ttt authors
 // SPDX-License-Identifier: Apache-2.0
+#include "core/media/codec.h"
+
 #include <algorithm>
 #include <array>
 #include <string>
-
-#include "core/media/codec.h"
 
 namespace ttt::codec {
 namespace {
@@ -66,7 +66,8 @@ Header read_header(const Source& source, const ByteReader& file) {
     header.colours = file.u32(46);
     if (header.compression == kBitfields) read_masks(file, header);
   }
-  if (!file.ok()) fail_damaged(source, kFormat, "the file ends inside the header");
+  if (!file.ok() || kFileHeader + header.size > file.size())
+    fail_damaged(source, kFormat, "the file ends inside the header");
   constexpr std::array kBits{1U, 4U, 8U, 16U, 24U, 32U};
   if (std::find(kBits.begin(), kBits.end(), header.bits) == kBits.end())
     fail_unsupported(source, "a BMP of " + std::to_string(header.bits) + " bits a pixel");
@@ -88,8 +89,8 @@ Header read_header(const Source& source, const ByteReader& file) {
 
 using Rgb = std::array<std::uint8_t, 3>;
 
-/// What an index means. `depth` is the number of bits that Pillow takes for an index, which for grey
-/// ramps isn't always the file's.
+/// What an index means. `depth` is the number of bits that Pillow takes for an index, which for
+/// grey ramps isn't always the file's.
 struct Palette {
   std::array<Rgb, 256> colours{};
   std::uint32_t depth = 0;
@@ -102,8 +103,9 @@ Palette read_palette(const ByteReader& file, const Source& source, const Header&
   const bool bilevel = header.colours == 2;
   for (std::uint32_t i = 0; i < header.colours; ++i) {
     const std::size_t at = header.palette + header.palette_entry * i;
-    if (at + 3 > source.bytes.size()) {
-      if (!source.official()) fail_damaged(source, kFormat, "the file ends inside the colour table");
+    if (at + header.palette_entry > source.bytes.size()) {
+      if (!source.official())
+        fail_damaged(source, kFormat, "the file ends inside the colour table");
       ramp = false;
       break;
     }
@@ -115,7 +117,7 @@ Palette read_palette(const ByteReader& file, const Source& source, const Header&
   if (!ramp || !source.official()) return palette;
   // Pillow drops a grey ramp and takes the indices for grey values of 8 bits, or of one bit.
   palette.depth = bilevel ? 1 : 8;
-  if (palette.depth > header.bits)
+  if (header.run_length() ? bilevel : palette.depth > header.bits)
     fail_unsupported(source, "a BMP of few grey levels (in the official loader)");
   if (!bilevel)
     for (std::size_t i = 0; i < 256; ++i) palette.colours[i].fill(static_cast<std::uint8_t>(i));
@@ -202,8 +204,7 @@ void convert_row(const std::uint8_t* row, const Header& header, const Layout& la
 Image decode_rows(const Source& source, const ByteReader& file, const Header& header) {
   const std::size_t size = source.bytes.size();
   const auto rows = static_cast<std::size_t>(header.height);
-  if (!source.official() &&
-      (header.pixels > size || header.stride() * (rows - 1) + header.row_bytes() > size - header.pixels))
+  if (!source.official() && (header.pixels > size || header.stride() * rows > size - header.pixels))
     fail_damaged(source, kFormat, "the file ends too early");
   const bool indexed = header.bits <= 8;
   const Palette palette = indexed ? read_palette(file, source, header) : Palette{};
@@ -241,6 +242,7 @@ class RunLength {
         width_(static_cast<std::size_t>(header.width)),
         total_(width_ * static_cast<std::size_t>(header.height)),
         nibbles_(header.compression == kRle4),
+        header_end_(header.pixels),
         at_(header.pixels) {}
 
   std::vector<std::uint8_t> unpack() {
@@ -257,15 +259,22 @@ class RunLength {
       else if (!(value == 2 ? jump() : literal(value)))
         fail_damaged(source_, kFormat, "the file ends too early");
     }
-    const bool ended = out_.size() < total_ && at_ >= 2 && at_ <= source_.bytes.size() &&
-                       source_.bytes[at_ - 2] == 0 && source_.bytes[at_ - 1] == 1;
-    if (out_.size() < total_ && (source_.official() || !ended))
+    if (source_.official() ? out_.size() < total_ : !ended())
       fail_damaged(source_, kFormat, "the file ends too early");
     out_.resize(total_);
     return std::move(out_);
   }
 
  private:
+  /// The end-of-bitmap code was read or, perhaps behind an end of line, comes next.
+  bool ended() const {
+    const auto code_at = [&](std::size_t at, std::uint8_t code) {
+      return at + 2 <= source_.bytes.size() && source_.bytes[at] == 0 &&
+             source_.bytes[at + 1] == code;
+    };
+    return out_.size() < total_ ? at_ >= header_end_ + 2 && code_at(at_ - 2, 1)
+                                : code_at(at_, 1) || (code_at(at_, 0) && code_at(at_ + 2, 1));
+  }
   void run(std::size_t count, std::uint8_t value) {
     if (x_ + count > width_) count = width_ > x_ ? width_ - x_ : 0;
     for (std::size_t i = 0; i < count; ++i)
@@ -306,16 +315,14 @@ class RunLength {
   const Source& source_;
   std::size_t width_, total_;
   bool nibbles_;
+  std::size_t header_end_;
   std::size_t at_;
   std::size_t x_ = 0;
   std::vector<std::uint8_t> out_;
 };
 
 Image decode_runs(const Source& source, const ByteReader& file, const Header& header) {
-  // A jump of four bytes skips 255 rows, but only real runs bring colour.
-  Palette palette = read_palette(file, source, header);
-  if (palette.depth == 1)
-    fail_unsupported(source, "a run-length BMP of two colours (in the official loader)");
+  const Palette palette = read_palette(file, source, header);
   const std::vector<std::uint8_t> indices = RunLength(source, header).unpack();
   Image image = make_image(header.width, header.height);
   std::size_t i = 0;

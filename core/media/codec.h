@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/media/decode.h"
+
 #include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
-
-#include "core/media/decode.h"
 
 /// What the readers of single formats share. Private to core/media.
 namespace ttt::codec {
@@ -31,7 +31,8 @@ Image decode_tiff(const Source& source);
 /// Throws Error(input): the file is damaged; `detail` may come from a library or the file.
 [[noreturn]] void fail_damaged(const Source& source, std::string_view format,
                                std::string_view detail);
-/// Throws Error(unsupported): a well-formed file of a rare kind, such as "a TIFF of 12-bit samples".
+/// Throws Error(unsupported): a well-formed file of a rare kind, such as "a TIFF of 12-bit
+/// samples".
 [[noreturn]] void fail_unsupported(const Source& source, std::string_view kind);
 /// Throws Error(input) when a header's size is empty or over the limits.
 void check_size(const Source& source, std::string_view format, std::int64_t width,
@@ -57,6 +58,7 @@ class ByteReader {
     return big_endian_ ? u16(at) << 16 | u16(at + 2) : u16(at) | u16(at + 2) << 16;
   }
   bool ok() const { return ok_; }
+  std::size_t size() const { return bytes_.size(); }
 
  private:
   std::uint32_t overrun() const {

@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/media/decode.h"
 
-#include <new>
-#include <string>
+#include "core/error.h"
+#include "core/media/codec.h"
 
 #include <spdlog/fmt/fmt.h>
 
-#include "core/error.h"
-#include "core/media/codec.h"
+#include <new>
+#include <string>
 
 namespace ttt {
 namespace codec {
@@ -32,12 +32,12 @@ void check_size(const Source& source, std::string_view format, std::int64_t widt
             fmt::format("damaged {} file: its header says {}x{} pixels", format, width, height),
             printable(source.name), "get or export the picture again");
   const DecodeLimits& limits = source.limits;
-  TTT_CHECK(width <= limits.max_side && height <= limits.max_side &&
-                width <= limits.max_pixels / height,
-            input,
-            fmt::format("the {} header says {}x{} pixels; the limit is {} million pixels and {} a side",
-                        format, width, height, limits.max_pixels / 1'000'000, limits.max_side),
-            printable(source.name), "scale the picture down first, if that size is real");
+  TTT_CHECK(
+      width <= limits.max_side && height <= limits.max_side && width <= limits.max_pixels / height,
+      input,
+      fmt::format("the {} header says {}x{} pixels; the limit is {} million pixels and {} a side",
+                  format, width, height, limits.max_pixels / 1'000'000, limits.max_side),
+      printable(source.name), "scale the picture down first, if that size is real");
 }
 
 void check_plausible(const Source& source, std::string_view format, std::int64_t width,
@@ -45,9 +45,9 @@ void check_plausible(const Source& source, std::string_view format, std::int64_t
   if (source.official()) return;
   const auto bytes = static_cast<std::int64_t>(source.bytes.size());
   if (width * height / max_pixels_per_byte > bytes)
-    fail_damaged(source, format,
-                 fmt::format("{} bytes can't hold the {}x{} pixels of its header", bytes, width,
-                             height));
+    fail_damaged(
+        source, format,
+        fmt::format("{} bytes can't hold the {}x{} pixels of its header", bytes, width, height));
 }
 
 Image make_image(std::int64_t width, std::int64_t height) {
@@ -64,17 +64,24 @@ Image decode_image(std::span<const std::uint8_t> bytes, DecodeMode mode, std::st
   const codec::Source source{bytes, mode, name, limits};
   try {
     switch (sniffed.format) {
-      case ImageFormat::jpeg: return codec::decode_jpeg(source);
-      case ImageFormat::png: return codec::decode_png(source);
-      case ImageFormat::bmp: return codec::decode_bmp(source);
-      case ImageFormat::gif: return codec::decode_gif(source);
-      case ImageFormat::webp: return codec::decode_webp(source);
-      case ImageFormat::tiff: return codec::decode_tiff(source);
+      case ImageFormat::jpeg:
+        return codec::decode_jpeg(source);
+      case ImageFormat::png:
+        return codec::decode_png(source);
+      case ImageFormat::bmp:
+        return codec::decode_bmp(source);
+      case ImageFormat::gif:
+        return codec::decode_gif(source);
+      case ImageFormat::webp:
+        return codec::decode_webp(source);
+      case ImageFormat::tiff:
+        return codec::decode_tiff(source);
       case ImageFormat::unsupported_picture:
         throw Error(ErrorKind::unsupported,
-                    fmt::format("{} is a kind that is not supported", sniffed.name), printable(name),
-                    std::string(sniffed.hint));
-      case ImageFormat::not_a_picture: break;
+                    fmt::format("{} is a kind that is not supported", sniffed.name),
+                    printable(name), std::string(sniffed.hint));
+      case ImageFormat::not_a_picture:
+        break;
     }
   } catch (const std::bad_alloc&) {
     throw Error(ErrorKind::memory, "not enough memory to decode the picture", printable(name),

@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/media/image.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string_view>
-
-#include "core/media/image.h"
 
 namespace ttt {
 

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: The ttt authors
 // SPDX-License-Identifier: Apache-2.0
+#include "core/media/codec.h"
+
 #include <algorithm>
 #include <array>
-
-#include "core/media/codec.h"
 
 namespace ttt::codec {
 namespace {
@@ -22,10 +22,10 @@ struct Frame {
   std::size_t data = 0;
 };
 
-/// A colour table of 2^bits entries. One that counts 0, 1, 2, … is a grey ramp to Pillow, which then
-/// continues past its end.
-Palette read_palette(const ByteReader& file, std::size_t at, int bits) {
-  Palette palette{};
+/// Reads a colour table of 2^bits entries; returns whether it counts 0, 1, 2, … That is a grey ramp
+/// to Pillow, which continues it past its end.
+bool read_palette(const ByteReader& file, std::size_t at, int bits, Palette& palette) {
+  palette = {};
   bool ramp = true;
   for (std::size_t i = 0; i < std::size_t{1} << bits; ++i)
     for (std::size_t c = 0; c < 3; ++c) {
@@ -33,9 +33,8 @@ Palette read_palette(const ByteReader& file, std::size_t at, int bits) {
       ramp = ramp && palette[i][c] == i;
     }
   if (ramp)
-    for (std::size_t i = 0; i < palette.size(); ++i)
-      palette[i].fill(static_cast<std::uint8_t>(i));
-  return palette;
+    for (std::size_t i = 0; i < palette.size(); ++i) palette[i].fill(static_cast<std::uint8_t>(i));
+  return ramp;
 }
 
 /// Skips sub-blocks up to and with their terminator; false when the file ends before it.
@@ -54,9 +53,10 @@ Frame read_headers(const Source& source, const ByteReader& file, int& width, int
   const std::uint32_t screen = file.u8(10);
   std::size_t at = 13;
   for (std::size_t i = 0; i < 256; ++i) frame.palette[i].fill(static_cast<std::uint8_t>(i));
+  bool global_colours = false;
   if ((screen & kTableFlag) != 0) {
     const int bits = static_cast<int>(screen & 7) + 1;
-    frame.palette = read_palette(file, at, bits);
+    global_colours = !read_palette(file, at, bits, frame.palette);
     at += std::size_t{3} << bits;
   }
   for (std::uint32_t kind = file.u8(at); kind != ','; kind = file.u8(at)) {
@@ -78,7 +78,10 @@ Frame read_headers(const Source& source, const ByteReader& file, int& width, int
   at += 10;
   if ((flags & kTableFlag) != 0) {
     const int bits = static_cast<int>(flags & 7) + 1;
-    frame.palette = read_palette(file, at, bits);
+    Palette local;
+    const bool ramp = read_palette(file, at, bits, local);
+    // Pillow prefers the global colours to a grey ramp.
+    if (!(source.official() && ramp && global_colours)) frame.palette = local;
     at += std::size_t{3} << bits;
   }
   frame.code_bits = static_cast<int>(file.u8(at));
@@ -98,11 +101,12 @@ class CodeReader {
   int next(int bits) {
     while (available_ < bits) {
       if (left_ == 0) {
-        left_ = file_.u8(at_++);
-        if (left_ == 0) return -1;
+        left_ = file_.u8(at_);
+        // Like Pillow, takes nothing from a sub-block that is cut.
+        if (left_ == 0 || at_ + left_ >= file_.size()) return end();
+        ++at_;
       }
       const std::uint32_t byte = file_.u8(at_++);
-      if (!file_.ok()) return -1;
       --left_;
       buffer_ |= byte << available_;
       available_ += 8;
@@ -112,12 +116,15 @@ class CodeReader {
     available_ -= bits;
     return code;
   }
-  /// Where the sub-block begins that is read next.
+  /// Where the sub-block begins that is read next: the terminator, after all codes.
   std::size_t next_block() const { return at_ + left_; }
-  /// The terminator was read.
-  bool ended() const { return left_ == 0 && at_ > 0 && file_.ok() && file_.u8(at_ - 1) == 0; }
 
  private:
+  int end() {
+    left_ = 0;
+    return -1;
+  }
+
   const ByteReader& file_;
   std::size_t at_;
   std::uint32_t left_ = 0;
@@ -139,7 +146,8 @@ std::vector<std::uint8_t> unpack(CodeReader& codes, int code_bits, std::size_t c
   const int clear = 1 << code_bits;
   const int end = clear + 1;
   for (int i = 0; i < clear; ++i)
-    table[static_cast<std::size_t>(i)] = {0, static_cast<std::uint8_t>(i), static_cast<std::uint8_t>(i)};
+    table[static_cast<std::size_t>(i)] = {0, static_cast<std::uint8_t>(i),
+                                          static_cast<std::uint8_t>(i)};
   std::vector<std::uint8_t> out;
   std::vector<std::uint8_t> text;
   int bits = code_bits + 1;
@@ -225,8 +233,7 @@ Image decode_gif(const Source& source) {
   const std::vector<std::uint8_t> indices = unpack(codes, frame.code_bits, count);
   if (!source.official()) {
     std::size_t at = codes.next_block();
-    if (indices.size() < count || !file.ok() || (!codes.ended() && !skip_blocks(file, at)) ||
-        !complete_after(file, at))
+    if (indices.size() < count || !skip_blocks(file, at) || !complete_after(file, at))
       fail_damaged(source, kFormat, "the file ends too early or its data is invalid");
   }
 

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/media/image.h"
 
-#include <algorithm>
-
 #include "core/error.h"
+
+#include <algorithm>
 
 namespace ttt {
 

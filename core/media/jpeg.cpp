@@ -1,16 +1,18 @@
 // SPDX-FileCopyrightText: The ttt authors
 // SPDX-License-Identifier: Apache-2.0
-#include <csetjmp>
-#include <cstddef>
-#include <cstdio>
-#include <cstring>
-
-#include <jpeglib.h>
-
-#include <jerror.h>
-
 #include "core/media/codec.h"
 #include "core/media/orientation.h"
+
+#include <cstdio>
+
+// clang-format off
+#include <jpeglib.h>  // wants <cstdio> before it
+#include <jerror.h>   // wants <jpeglib.h> before it
+// clang-format on
+
+#include <algorithm>
+#include <csetjmp>
+#include <cstring>
 
 namespace ttt::codec {
 namespace {
@@ -26,7 +28,9 @@ struct JpegErrors {
   bool damaged;  ///< a warning about the data was raised; `message` is the first of them
 };
 
-JpegErrors& errors_of(j_common_ptr info) { return *reinterpret_cast<JpegErrors*>(info->err); }
+JpegErrors& errors_of(j_common_ptr info) {
+  return *reinterpret_cast<JpegErrors*>(info->err);
+}
 
 void on_fatal(j_common_ptr info) {
   JpegErrors& errors = errors_of(info);
@@ -47,14 +51,38 @@ void on_message(j_common_ptr info, int level) {
 /// A progressive file of a few bytes per scan can keep a decoder busy for minutes.
 void on_progress(j_common_ptr info) {
   constexpr int kMaxScans = 500;
-  if (info->is_decompressor && reinterpret_cast<j_decompress_ptr>(info)->input_scan_number > kMaxScans)
+  if (info->is_decompressor &&
+      reinterpret_cast<j_decompress_ptr>(info)->input_scan_number > kMaxScans)
     ERREXIT(info, JERR_BAD_PROGRESSION);
 }
 
-/// A decompressor. Each step returns false after a fatal error, with the message in errors().
+/// A source that holds all there is: where it ends, libjpeg suspends, and the step under way says
+/// `suspended`.
+struct JpegSource {
+  jpeg_source_mgr manager;  // must stay first: libjpeg hands out its address
+
+  explicit JpegSource(std::span<const std::uint8_t> bytes) : manager{} {
+    manager.next_input_byte = bytes.data();
+    manager.bytes_in_buffer = bytes.size();
+    manager.init_source = [](j_decompress_ptr) {};
+    manager.fill_input_buffer = [](j_decompress_ptr) -> boolean { return FALSE; };
+    manager.skip_input_data = [](j_decompress_ptr info, long count) {
+      const std::size_t left = info->src->bytes_in_buffer;
+      const std::size_t skipped = count > 0 ? std::min(left, static_cast<std::size_t>(count)) : 0;
+      info->src->next_input_byte += skipped;
+      info->src->bytes_in_buffer -= skipped;
+    };
+    manager.resync_to_restart = jpeg_resync_to_restart;
+    manager.term_source = [](j_decompress_ptr) {};
+  }
+};
+
+enum class Step { done, suspended, failed };
+
+/// A decompressor. After a step that failed, errors() holds the message.
 class JpegReader {
  public:
-  JpegReader() {
+  explicit JpegReader(std::span<const std::uint8_t> bytes) : source_(bytes) {
     info_.err = jpeg_std_error(&errors_.manager);
     errors_.manager.error_exit = on_fatal;
     errors_.manager.emit_message = on_message;
@@ -65,39 +93,38 @@ class JpegReader {
   JpegReader(const JpegReader&) = delete;
   JpegReader& operator=(const JpegReader&) = delete;
 
-  bool read_header(std::span<const std::uint8_t> bytes) {
-    if (setjmp(errors_.jump) != 0) return false;
+  Step read_header() {
+    if (setjmp(errors_.jump) != 0) return Step::failed;
     jpeg_create_decompress(&info_);
     info_.progress = &progress_;
+    info_.src = &source_.manager;
     jpeg_save_markers(&info_, JPEG_APP0 + 1, 0xFFFF);
-    jpeg_mem_src(&info_, bytes.data(), bytes.size());
-    jpeg_read_header(&info_, TRUE);
-    return true;
+    return jpeg_read_header(&info_, TRUE) == JPEG_HEADER_OK ? Step::done : Step::suspended;
   }
-  bool start() {
-    if (setjmp(errors_.jump) != 0) return false;
+  Step start() {
+    if (setjmp(errors_.jump) != 0) return Step::failed;
     info_.out_color_space = info_.num_components == 4 ? JCS_CMYK : JCS_RGB;
     info_.dct_method = JDCT_ISLOW;
     info_.do_fancy_upsampling = TRUE;
-    jpeg_start_decompress(&info_);
-    return true;
+    return jpeg_start_decompress(&info_) != FALSE ? Step::done : Step::suspended;
   }
-  bool read_row(std::uint8_t* row) {
-    if (setjmp(errors_.jump) != 0) return false;
+  Step read_row(std::uint8_t* row) {
+    if (setjmp(errors_.jump) != 0) return Step::failed;
     JSAMPROW rows[] = {row};
-    return jpeg_read_scanlines(&info_, rows, 1) == 1;
+    return jpeg_read_scanlines(&info_, rows, 1) == 1 ? Step::done : Step::suspended;
   }
-  /// Reads on to the end-of-image marker, which a cut file lacks.
-  bool finish() {
-    if (setjmp(errors_.jump) != 0) return false;
-    jpeg_finish_decompress(&info_);
-    return true;
+  /// Reads on to the end-of-image marker, which a cut file lacks. Drops the saved markers.
+  Step finish() {
+    if (setjmp(errors_.jump) != 0) return Step::failed;
+    return jpeg_finish_decompress(&info_) != FALSE ? Step::done : Step::suspended;
   }
 
   const jpeg_decompress_struct& info() const { return info_; }
   const JpegErrors& errors() const { return errors_; }
+  std::size_t unread_bytes() const { return source_.manager.bytes_in_buffer; }
 
  private:
+  JpegSource source_;
   jpeg_decompress_struct info_{};
   JpegErrors errors_{};
   jpeg_progress_mgr progress_{};
@@ -112,43 +139,92 @@ int orientation_of(const jpeg_decompress_struct& info) {
   return 1;
 }
 
-/// Photoshop stores inverted inks and says so by an Adobe marker. Pillow takes the marker for granted.
+/// Photoshop stores inverted inks and says so by an Adobe marker. Pillow takes the marker for
+/// granted.
 bool inks_inverted(const Source& source, const jpeg_decompress_struct& info) {
   return source.official() || info.saw_Adobe_marker;
+}
+
+[[noreturn]] void fail(const Source& source, const JpegReader& reader, Step step) {
+  const bool cut = step == Step::suspended && !reader.errors().damaged;
+  fail_damaged(source, kFormat, cut ? "the file ends too early" : reader.errors().message);
+}
+
+/// libjpeg smooths over what the later scans of a cut progressive file would have said. Before
+/// version 3.0.1 it took wrong neighbours (libjpeg-turbo #700, #721), unlike the library inside
+/// Pillow 11.3.
+bool smoothed_unlike_pillow(const jpeg_decompress_struct& info) {
+#if LIBJPEG_TURBO_VERSION_NUMBER >= 3000001
+  static_cast<void>(info);
+  return false;
+#else
+  if (!info.progressive_mode || info.coef_bits == nullptr) return false;
+  constexpr int kSmoothedCoefficients = 10;
+  bool active = false;
+  bool affected = false;
+  for (int c = 0; c < info.num_components; ++c) {
+    const jpeg_component_info& component = info.comp_info[c];
+    if (info.coef_bits[c][0] < 0) return false;
+    for (int k = 1; k < kSmoothedCoefficients; ++k) active = active || info.coef_bits[c][k] != 0;
+    affected = affected || component.v_samp_factor > 1 || component.width_in_blocks == 2;
+  }
+  return active && affected;
+#endif
+}
+
+/// The rows as RGB; official mode leaves the rest of a cut picture without ink or light.
+Image read_rows(const Source& source, JpegReader& reader, Step started) {
+  const jpeg_decompress_struct& info = reader.info();
+  const bool cmyk = info.out_color_space == JCS_CMYK;
+  const std::uint8_t flip = cmyk && inks_inverted(source, info) ? 255 : 0;
+  std::vector<std::uint8_t> inks(cmyk ? std::size_t{4} * info.image_width : 0);
+  Image image = make_image(info.image_width, info.image_height);
+  if (cmyk) std::fill(image.rgb.begin(), image.rgb.end(), std::uint8_t{255});
+  if (started != Step::done) return image;
+  for (int y = 0; y < image.height; ++y) {
+    const Step step = reader.read_row(cmyk ? inks.data() : image.row(y));
+    if (step != Step::done) {
+      if (source.official()) return image;
+      fail(source, reader, step);
+    }
+    if (!cmyk) continue;
+    for (std::uint8_t& ink : inks) ink ^= flip;
+    for (int x = 0; x < image.width; ++x)
+      cmyk_to_rgb(&inks[std::size_t{4} * x], image.row(y) + std::ptrdiff_t{3} * x);
+  }
+  return image;
 }
 
 }  // namespace
 
 Image decode_jpeg(const Source& source) {
-  JpegReader reader;
-  if (!reader.read_header(source.bytes)) fail_damaged(source, kFormat, reader.errors().message);
+  // Like Pillow, official mode closes a file that may be cut with an end-of-image marker.
+  std::vector<std::uint8_t> closed;
+  if (source.official()) {
+    closed.reserve(source.bytes.size() + 2);
+    closed.assign(source.bytes.begin(), source.bytes.end());
+    closed.insert(closed.end(), {0xFF, JPEG_EOI});
+  }
+  JpegReader reader(source.official() ? closed : source.bytes);
+  const Step header = reader.read_header();
+  if (header != Step::done || (source.official() && reader.unread_bytes() < 2))
+    fail(source, reader, header == Step::done ? Step::suspended : header);
   const jpeg_decompress_struct& info = reader.info();
   check_size(source, kFormat, info.image_width, info.image_height);
   // One bit a block is what a progressive scan of constant colour needs at the least.
   check_plausible(source, kFormat, info.image_width, info.image_height, 64 * 8 * 16);
   if (info.num_components != 1 && info.num_components != 3 && info.num_components != 4)
     fail_unsupported(source, "a JPEG of " + std::to_string(info.num_components) + " channels");
-  if (!reader.start()) fail_damaged(source, kFormat, reader.errors().message);
+  const Step started = reader.start();
+  if (started != Step::done && !source.official()) fail(source, reader, started);
+  if (source.official() && started == Step::done && smoothed_unlike_pillow(info))
+    fail_damaged(source, kFormat, "the file ends before its last scans");
 
-  const bool cmyk = info.out_color_space == JCS_CMYK;
-  const std::uint8_t flip = cmyk && inks_inverted(source, info) ? 255 : 0;
-  std::vector<std::uint8_t> inks(cmyk ? std::size_t{4} * info.image_width : 0);
-  Image image = make_image(info.image_width, info.image_height);
-  if (cmyk) std::fill(image.rgb.begin(), image.rgb.end(), 255);
-  for (int y = 0; y < image.height; ++y) {
-    if (!reader.read_row(cmyk ? inks.data() : image.row(y))) {
-      // Pillow keeps the rows so far; a file without any is no picture.
-      if (source.official() && y > 0) return image;
-      fail_damaged(source, kFormat, reader.errors().message);
-    }
-    if (!cmyk) continue;
-    for (std::uint8_t& ink : inks) ink ^= flip;
-    for (int x = 0; x < image.width; ++x) cmyk_to_rgb(&inks[std::size_t{4} * x], image.row(y) + 3 * x);
-  }
+  Image image = read_rows(source, reader, started);
   if (source.official()) return image;
-  const int orientation = orientation_of(info);  // finish() drops the markers
-  if (!reader.finish() || reader.errors().damaged)
-    fail_damaged(source, kFormat, reader.errors().message);
+  const int orientation = orientation_of(info);
+  const Step finished = reader.finish();
+  if (finished != Step::done || reader.errors().damaged) fail(source, reader, finished);
   return apply_orientation(std::move(image), orientation);
 }
 

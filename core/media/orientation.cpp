@@ -2,17 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/media/orientation.h"
 
+#include "core/media/codec.h"
+
 #include <array>
 #include <string_view>
-
-#include "core/media/codec.h"
 
 namespace ttt {
 
 int exif_orientation(std::span<const std::uint8_t> exif) {
   constexpr std::array<std::uint8_t, 6> kPrefix{'E', 'x', 'i', 'f', 0, 0};
-  if (exif.size() >= kPrefix.size() &&
-      std::equal(kPrefix.begin(), kPrefix.end(), exif.begin()))
+  if (exif.size() >= kPrefix.size() && std::equal(kPrefix.begin(), kPrefix.end(), exif.begin()))
     exif = exif.subspan(kPrefix.size());
   if (exif.size() < 8) return 1;
   const bool big_endian = exif[0] == 'M';

@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/media/image.h"
+
 #include <cstdint>
 #include <span>
-
-#include "core/media/image.h"
 
 namespace ttt {
 
@@ -13,8 +13,8 @@ namespace ttt {
 /// there is none or the block is damaged.
 int exif_orientation(std::span<const std::uint8_t> exif);
 
-/// Turns and mirrors a stored picture so that it stands upright. Orientation as in EXIF; 1 and values
-/// outside 2 to 8 change nothing.
+/// Turns and mirrors a stored picture so that it stands upright. Orientation as in EXIF; 1 and
+/// values outside 2 to 8 change nothing.
 Image apply_orientation(Image image, int orientation);
 
 }  // namespace ttt

@@ -1,13 +1,12 @@
 // SPDX-FileCopyrightText: The ttt authors
 // SPDX-License-Identifier: Apache-2.0
-#include <png.h>
+#include "core/media/codec.h"
+#include "core/media/orientation.h"
 
 #include <algorithm>
 #include <csetjmp>
 #include <cstring>
-
-#include "core/media/codec.h"
-#include "core/media/orientation.h"
+#include <png.h>
 
 namespace ttt::codec {
 namespace {
@@ -18,8 +17,8 @@ constexpr std::string_view kFormat = "PNG";
 class PngReader {
  public:
   explicit PngReader(const Source& source) : source_(source), left_(source.bytes) {
-    png_ = png_create_read_struct(PNG_LIBPNG_VER_STRING, this, on_error, [](png_structp,
-                                                                           png_const_charp) {});
+    png_ = png_create_read_struct(PNG_LIBPNG_VER_STRING, this, on_error,
+                                  [](png_structp, png_const_charp) {});
     if (png_ != nullptr) info_ = png_create_info_struct(png_);
     if (info_ == nullptr) {
       png_destroy_read_struct(&png_, nullptr, nullptr);
@@ -35,7 +34,12 @@ class PngReader {
   /// Chooses the sample format of the rows: 8 bits, but 16-bit grey in official mode.
   bool start();
   bool read_row(std::uint8_t* row) {
-    if (setjmp(png_jmpbuf(png_)) != 0) return false;
+    row_ = png_get_current_row_number(png_);
+    pass_ = png_get_current_pass_number(png_);
+    // After the last row libpng looks at what follows; an error there comes too late to matter
+    // here.
+    if (setjmp(png_jmpbuf(png_)) != 0)
+      return png_get_current_row_number(png_) != row_ || png_get_current_pass_number(png_) != pass_;
     png_read_row(png_, row, nullptr);
     return true;
   }
@@ -48,13 +52,11 @@ class PngReader {
 
   std::int64_t width() const { return png_get_image_width(png_, info_); }
   std::int64_t height() const { return png_get_image_height(png_, info_); }
-  bool interlaced() const {
-    return png_get_interlace_type(png_, info_) == PNG_INTERLACE_ADAM7;
-  }
-  bool has_palette() const { return png_get_color_type(png_, info_) == PNG_COLOR_TYPE_PALETTE; }
+  bool interlaced() const { return png_get_interlace_type(png_, info_) == PNG_INTERLACE_ADAM7; }
   int channels() const { return png_get_channels(png_, info_); }
   int bit_depth() const { return png_get_bit_depth(png_, info_); }
   std::size_t row_bytes() const { return png_get_rowbytes(png_, info_); }
+  /// Of the palette; black without one.
   png_color first_colour() const;
   int orientation() const;
   const char* message() const { return message_; }
@@ -76,6 +78,8 @@ class PngReader {
   std::span<const std::uint8_t> left_;
   png_structp png_ = nullptr;
   png_infop info_ = nullptr;
+  png_uint_32 row_ = 0;  // where libpng was before the row that is being read
+  int pass_ = 0;
   char message_[200] = {};
 };
 
@@ -114,7 +118,8 @@ bool PngReader::start() {
 png_color PngReader::first_colour() const {
   png_colorp palette = nullptr;
   int count = 0;
-  png_get_PLTE(png_, info_, &palette, &count);
+  if (png_get_color_type(png_, info_) == PNG_COLOR_TYPE_PALETTE)
+    png_get_PLTE(png_, info_, &palette, &count);
   return count > 0 ? palette[0] : png_color{};
 }
 
@@ -162,20 +167,55 @@ bool read_pass(PngReader& reader, const Source& source, const Pass& pass, Image&
   return true;
 }
 
+/// For official mode, which uses what there is of a cut file: where it ends inside pixel data, that
+/// chunk is made to end there. Empty for other files. Like Pillow, refuses a cut in a later chunk.
+std::vector<std::uint8_t> mend_last_chunk(const Source& source) {
+  const std::span<const std::uint8_t> bytes = source.bytes;
+  const ByteReader file(bytes, true);
+  constexpr std::size_t kHead = 8;  // length and name
+  bool pixels_seen = false;
+  for (std::size_t at = 8; at + 4 <= bytes.size();) {
+    const std::size_t length = file.u32(at);
+    const bool named = at + kHead <= bytes.size();
+    const auto is = [&](const char* name) {
+      return named && std::memcmp(bytes.data() + at + 4, name, 4) == 0;
+    };
+    const std::size_t left = named ? bytes.size() - at - kHead : 0;
+    if (is("IEND")) break;
+    if (is("IDAT")) {
+      pixels_seen = true;
+      if (length > left) {
+        std::vector<std::uint8_t> mended(bytes.begin(), bytes.end());
+        for (std::size_t i = 0; i < 4; ++i)
+          mended[at + i] = static_cast<std::uint8_t>(left >> (8 * (3 - i)));
+        return mended;
+      }
+    } else if (pixels_seen && length > left) {
+      fail_damaged(source, kFormat, "the file ends too early");
+    }
+    at += kHead + length + 4;
+  }
+  return {};
+}
+
 }  // namespace
 
-Image decode_png(const Source& source) {
+Image decode_png(const Source& original) {
+  Source source = original;
+  const std::vector<std::uint8_t> mended =
+      source.official() ? mend_last_chunk(source) : std::vector<std::uint8_t>{};
+  if (!mended.empty()) source.bytes = mended;
   PngReader reader(source);
   if (!reader.read_header()) fail_damaged(source, kFormat, reader.message());
   check_size(source, kFormat, reader.width(), reader.height());
   // Deflate shrinks to 1/1032 at most, and a byte holds up to 8 pixels.
   check_plausible(source, kFormat, reader.width(), reader.height(), 1032 * 8);
+  const png_color colour = reader.first_colour();
   if (!reader.start()) fail_damaged(source, kFormat, reader.message());
 
   Image image = make_image(reader.width(), reader.height());
-  if (source.official() && reader.has_palette()) {
-    // Missing rows hold index 0.
-    const png_color colour = reader.first_colour();
+  if (source.official()) {
+    // Missing rows hold 0: black, or the first colour of a palette.
     for (std::size_t i = 0; i < image.rgb.size(); i += 3) {
       image.rgb[i] = colour.red;
       image.rgb[i + 1] = colour.green;

@@ -22,8 +22,8 @@ void check_options(const PreprocessOptions& options) {
   constexpr int kMaxSize = 1 << 16;
   TTT_CHECK(options.width > 0 && options.height > 0 && options.width <= kMaxSize &&
                 options.height <= kMaxSize,
-            usage, fmt::format("size {}x{} is out of range", options.width, options.height), "--size",
-            fmt::format("give sides from 1 to {}", kMaxSize));
+            usage, fmt::format("size {}x{} is out of range", options.width, options.height),
+            "--size", fmt::format("give sides from 1 to {}", kMaxSize));
   TTT_CHECK(options.crop_percent > 0.0 && options.crop_percent <= 1.0, usage,
             fmt::format("{} is out of range", options.crop_percent), "--crop-pct",
             "give a fraction above 0 and up to 1");
@@ -52,8 +52,8 @@ ResizePlan plan_resize(int image_width, int image_height, const PreprocessOption
                         image_height, options.width, options.height),
             {}, "use --resize squash or leave the picture out");
   ResizePlan plan{static_cast<int>(width), static_cast<int>(height), {}};
-  plan.crop = {centred_offset(plan.width, options.width), centred_offset(plan.height, options.height),
-               options.width, options.height};
+  plan.crop = {centred_offset(plan.width, options.width),
+               centred_offset(plan.height, options.height), options.width, options.height};
   return plan;
 }
 
@@ -63,8 +63,8 @@ Image resize_and_crop(const Image& image, const PreprocessOptions& options) {
 }
 
 void normalize(const Image& image, const PreprocessOptions& options, float* chw) {
-  const std::size_t plane = static_cast<std::size_t>(image.width) *
-                            static_cast<std::size_t>(image.height);
+  const std::size_t plane =
+      static_cast<std::size_t>(image.width) * static_cast<std::size_t>(image.height);
   for (std::size_t c = 0; c < 3; ++c) {
     std::array<float, 256> table;
     for (std::size_t value = 0; value < table.size(); ++value) {

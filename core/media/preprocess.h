@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
-
 #include "core/media/image.h"
 #include "core/media/resample.h"
+
+#include <array>
 
 namespace ttt {
 

@@ -12,7 +12,8 @@
 #include <numbers>
 
 // The wide integer loops gain from AVX2, which the portable baseline doesn't have.
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__)
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && \
+    !defined(__SANITIZE_ADDRESS__)
 #define TTT_WIDE_CLONES __attribute__((target_clones("arch=skylake-avx512", "avx2", "default")))
 #else
 #define TTT_WIDE_CLONES
@@ -24,7 +25,9 @@ namespace {
 constexpr int kFractionBits = 22;
 constexpr std::int32_t kHalf = 1 << (kFractionBits - 1);
 
-double box_kernel(double x) { return x > -0.5 && x <= 0.5 ? 1.0 : 0.0; }
+double box_kernel(double x) {
+  return x > -0.5 && x <= 0.5 ? 1.0 : 0.0;
+}
 
 double triangle_kernel(double x) {
   x = std::abs(x);
@@ -46,7 +49,9 @@ double sinc(double x) {
   return std::sin(x) / x;
 }
 
-double lanczos_kernel(double x) { return -3.0 <= x && x < 3.0 ? sinc(x) * sinc(x / 3) : 0.0; }
+double lanczos_kernel(double x) {
+  return -3.0 <= x && x < 3.0 ? sinc(x) * sinc(x / 3) : 0.0;
+}
 
 struct Kernel {
   double (*function)(double);
@@ -55,10 +60,14 @@ struct Kernel {
 
 Kernel kernel_of(ResizeFilter filter) {
   switch (filter) {
-    case ResizeFilter::box: return {box_kernel, 0.5};
-    case ResizeFilter::bilinear: return {triangle_kernel, 1.0};
-    case ResizeFilter::bicubic: return {cubic_kernel, 2.0};
-    case ResizeFilter::lanczos3: return {lanczos_kernel, 3.0};
+    case ResizeFilter::box:
+      return {box_kernel, 0.5};
+    case ResizeFilter::bilinear:
+      return {triangle_kernel, 1.0};
+    case ResizeFilter::bicubic:
+      return {cubic_kernel, 2.0};
+    case ResizeFilter::lanczos3:
+      return {lanczos_kernel, 3.0};
   }
   throw Error(ErrorKind::internal, "unknown resize filter");
 }
@@ -235,8 +244,8 @@ Image resize_window(const Image& image, int width, int height, PixelRect window,
 Image resize(const Image& image, int width, int height, ResizeFilter filter) {
   constexpr std::int64_t kMaxPixels = std::int64_t{1} << 28;
   TTT_CHECK(static_cast<std::int64_t>(width) * height <= kMaxPixels, input,
-            fmt::format("can't resize a picture of {}x{} to {}x{}", image.width, image.height, width,
-                        height));
+            fmt::format("can't resize a picture of {}x{} to {}x{}", image.width, image.height,
+                        width, height));
   return resize_window(image, width, height, {0, 0, width, height}, filter);
 }
 

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: The ttt authors
 // SPDX-License-Identifier: Apache-2.0
+#include "core/media/codec.h"
+
 #include <algorithm>
 #include <array>
 #include <string>
-
-#include "core/media/codec.h"
 
 namespace ttt {
 namespace {
@@ -15,7 +15,8 @@ constexpr auto kSupportedHint = "give a JPEG, PNG, BMP, WebP, TIFF or GIF file"s
 constexpr auto kConvertHint = "convert it to JPEG or PNG"sv;
 constexpr auto kFrameHint = "extract single frames as JPEG or PNG"sv;
 constexpr auto kRasterHint = "export it as PNG in the size you need"sv;
-constexpr auto kHeicHint = "convert it to JPEG, for example with heif-convert or by the phone's own export"sv;
+constexpr auto kHeicHint =
+    "convert it to JPEG, for example with heif-convert or by the phone's own export"sv;
 
 /// A format that is known by the bytes at one place.
 struct Magic {
@@ -76,16 +77,18 @@ constexpr std::array kMagics{
     Magic{0, "PK\x03\x04"sv, other("a zip archive", "unpack it and give the folder")},
     Magic{0, "\x1F\x8B"sv, other("a gzip file", "unpack it with gunzip first")},
     Magic{0, "BZh"sv, other("a bzip2 file", "unpack it with bunzip2 first")},
-    Magic{0, "\xFD"
-             "7zXZ\0"sv,
+    Magic{0,
+          "\xFD"
+          "7zXZ\0"sv,
           other("an xz file", "unpack it with unxz first")},
     Magic{0, "\x28\xB5\x2F\xFD"sv, other("a zstd file", "unpack it with unzstd first")},
     Magic{0, "7z\xBC\xAF"sv, other("a 7-Zip archive", "unpack it and give the folder")},
     Magic{0, "Rar!"sv, other("a RAR archive", "unpack it and give the folder")},
     Magic{257, "ustar"sv, other("a tar archive", "name it with the suffix .tar to read inside")},
     Magic{0, "\x93NUMPY"sv, other("a NumPy array")},
-    Magic{0, "\x7F"
-             "ELF"sv,
+    Magic{0,
+          "\x7F"
+          "ELF"sv,
           other("a program")},
     Magic{0, "version https://git-lfs"sv,
           other("a Git LFS pointer instead of the file", "run git lfs pull")},
@@ -101,21 +104,22 @@ SniffedFormat sniff_brand(std::string_view text) {
     std::string_view brand;
     SniffedFormat result;
   };
-  static constexpr std::array kBrands{
-      Brand{"avif", unsupported("an AVIF picture")}, Brand{"avis", unsupported("an AVIF animation")},
-      Brand{"crx ", unsupported("a Canon CR3 camera RAW file")},
-      Brand{"heic", unsupported("a HEIC picture", kHeicHint)},
-      Brand{"heix", unsupported("a HEIC picture", kHeicHint)},
-      Brand{"heim", unsupported("a HEIC picture", kHeicHint)},
-      Brand{"heis", unsupported("a HEIC picture", kHeicHint)},
-      Brand{"hevc", unsupported("a HEIC animation", kHeicHint)},
-      Brand{"hevx", unsupported("a HEIC animation", kHeicHint)},
-      Brand{"jxl ", unsupported("a JPEG XL picture")},
-      Brand{"qt  ", unsupported("a QuickTime video", kFrameHint)},
-      // Generic brands last: AVIF and HEIC files list them too.
-      Brand{"mif1", unsupported("a HEIF picture", kHeicHint)},
-      Brand{"msf1", unsupported("a HEIF animation", kHeicHint)}};
-  const std::size_t box_end = std::min<std::size_t>(text.size(), static_cast<std::uint8_t>(text[3]));
+  static constexpr std::array kBrands{Brand{"avif", unsupported("an AVIF picture")},
+                                      Brand{"avis", unsupported("an AVIF animation")},
+                                      Brand{"crx ", unsupported("a Canon CR3 camera RAW file")},
+                                      Brand{"heic", unsupported("a HEIC picture", kHeicHint)},
+                                      Brand{"heix", unsupported("a HEIC picture", kHeicHint)},
+                                      Brand{"heim", unsupported("a HEIC picture", kHeicHint)},
+                                      Brand{"heis", unsupported("a HEIC picture", kHeicHint)},
+                                      Brand{"hevc", unsupported("a HEIC animation", kHeicHint)},
+                                      Brand{"hevx", unsupported("a HEIC animation", kHeicHint)},
+                                      Brand{"jxl ", unsupported("a JPEG XL picture")},
+                                      Brand{"qt  ", unsupported("a QuickTime video", kFrameHint)},
+                                      // Generic brands last: AVIF and HEIC files list them too.
+                                      Brand{"mif1", unsupported("a HEIF picture", kHeicHint)},
+                                      Brand{"msf1", unsupported("a HEIF animation", kHeicHint)}};
+  const std::size_t box_end =
+      std::min<std::size_t>(text.size(), static_cast<std::uint8_t>(text[3]));
   for (const Brand& candidate : kBrands)
     for (std::size_t at = 8; at + 4 <= box_end; at += 4)
       if (at != 12 && text.substr(at, 4) == candidate.brand) return candidate.result;
@@ -136,7 +140,9 @@ SniffedFormat sniff_text(std::string_view text) {
   std::string lower(text.substr(0, 1000));
   std::transform(lower.begin(), lower.end(), lower.begin(),
                  [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-  const auto contains = [&](std::string_view part) { return lower.find(part) != std::string::npos; };
+  const auto contains = [&](std::string_view part) {
+    return lower.find(part) != std::string::npos;
+  };
   if (lower.starts_with("<") && contains("<svg")) return unsupported("an SVG drawing", kRasterHint);
   if (lower.starts_with("<!doctype html") || (lower.starts_with("<") && contains("<html")))
     return other("an HTML page", "download the picture itself, not the page around it");
@@ -148,8 +154,7 @@ SniffedFormat sniff_text(std::string_view text) {
 SniffedFormat sniff_bmp(std::string_view text) {
   const codec::ByteReader reader({reinterpret_cast<const std::uint8_t*>(text.data()), text.size()});
   const std::uint32_t header = reader.u32(14);
-  if (text.size() < 26 || (header >= 12 && header <= 256))
-    return {ImageFormat::bmp, "BMP", {}};
+  if (text.size() < 26 || (header >= 12 && header <= 256)) return {ImageFormat::bmp, "BMP", {}};
   return other("data of an unknown kind");
 }
 

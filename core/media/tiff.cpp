@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: The ttt authors
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
-#include <array>
-
 #include "core/media/codec.h"
 #include "core/media/orientation.h"
 #include "core/media/tiff_file.h"
+
+#include <algorithm>
+#include <array>
 
 namespace ttt::codec {
 namespace {
@@ -62,8 +62,9 @@ std::uint32_t read_block(const Source& source, const TiffFile& file, const TiffL
     return static_cast<std::uint32_t>(size / blocks.row_bytes);
   }
   const auto size = static_cast<tmsize_t>(wanted);
-  const tmsize_t got = TIFFIsTiled(tiff) != 0 ? TIFFReadEncodedTile(tiff, index, data.data(), size)
-                                              : TIFFReadEncodedStrip(tiff, index, data.data(), size);
+  const tmsize_t got = TIFFIsTiled(tiff) != 0
+                           ? TIFFReadEncodedTile(tiff, index, data.data(), size)
+                           : TIFFReadEncodedStrip(tiff, index, data.data(), size);
   return got == size ? rows : 0;
 }
 
@@ -71,8 +72,7 @@ std::uint32_t read_block(const Source& source, const TiffFile& file, const TiffL
 std::uint8_t sample_at(const std::uint8_t* row, std::size_t at, const TiffLayout& layout,
                        bool official) {
   if (layout.bits == 16) {
-    const auto value =
-        static_cast<std::uint32_t>(reinterpret_cast<const std::uint16_t*>(row)[at]);
+    const auto value = static_cast<std::uint32_t>(reinterpret_cast<const std::uint16_t*>(row)[at]);
     if (!official) return scale_16_to_8(value);
     const bool grey = layout.photometric <= PHOTOMETRIC_MINISBLACK;
     return static_cast<std::uint8_t>(grey ? std::min(value, 255U) : value >> 8);
@@ -131,7 +131,8 @@ class Band {
       const std::uint8_t* from = data_.data() + y * blocks_.row_bytes;
       std::uint8_t* to =
           samples_.data() + (std::size_t{y} * layout_.width + left) * layout_.samples + plane;
-      for (std::size_t i = 0; i < width * per_pixel; ++i, to += layout_.separate_planes ? layout_.samples : 1)
+      for (std::size_t i = 0; i < width * per_pixel;
+           ++i, to += layout_.separate_planes ? layout_.samples : 1)
         *to = sample_at(from, i, layout_, source_.official()) ^ (i % per_pixel == 0 ? flip : 0);
     }
   }
@@ -227,16 +228,35 @@ Image decode_ycbcr(const Source& source, TiffFile& file, const TiffLayout& layou
   return image;
 }
 
+/// Compressed data may be cut in bytes that its decoder never asks for.
+void check_complete(const Source& source, const TiffFile& file) {
+  TIFF* tiff = file.get();
+  const std::uint64_t size = source.bytes.size();
+  const std::uint32_t count =
+      TIFFIsTiled(tiff) != 0 ? TIFFNumberOfTiles(tiff) : TIFFNumberOfStrips(tiff);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const std::uint64_t offset = TIFFGetStrileOffset(tiff, i);
+    if (offset > size || TIFFGetStrileByteCount(tiff, i) > size - offset)
+      fail_damaged(source, kFormat, "the file ends too early");
+  }
+}
+
 /// Pixels that one byte can hold, or 0 for compressions that have no such bound.
 std::int64_t max_pixels_per_byte(std::uint16_t compression) {
   switch (compression) {
-    case COMPRESSION_NONE: return 8;
-    case COMPRESSION_PACKBITS: return 64 * 8;
-    case COMPRESSION_LZW: return 4096 * 8;
+    case COMPRESSION_NONE:
+      return 8;
+    case COMPRESSION_PACKBITS:
+      return 64 * 8;
+    case COMPRESSION_LZW:
+      return 4096 * 8;
     case COMPRESSION_ADOBE_DEFLATE:
-    case COMPRESSION_DEFLATE: return 1032 * 8;
-    case COMPRESSION_JPEG: return 64 * 8 * 16;
-    default: return 0;
+    case COMPRESSION_DEFLATE:
+      return 1032 * 8;
+    case COMPRESSION_JPEG:
+      return 64 * 8 * 16;
+    default:
+      return 0;
   }
 }
 
@@ -248,12 +268,13 @@ Image decode_tiff(const Source& source) {
   check_size(source, kFormat, layout.width, layout.height);
   if (const std::int64_t density = max_pixels_per_byte(layout.compression); density > 0)
     check_plausible(source, kFormat, layout.width, layout.height, density);
+  if (!source.official()) check_complete(source, file);
   file.clear_messages();  // from here on, warnings are about the data
   const bool ycbcr = layout.photometric == PHOTOMETRIC_YCBCR;
   const bool jpeg_rgb = ycbcr && layout.compression == COMPRESSION_JPEG && !layout.separate_planes;
   if (jpeg_rgb) TIFFSetField(file.get(), TIFFTAG_JPEGCOLORMODE, JPEGCOLORMODE_RGB);
-  Image image = ycbcr && !jpeg_rgb ? decode_ycbcr(source, file, layout)
-                                   : decode_bands(source, file, layout);
+  Image image =
+      ycbcr && !jpeg_rgb ? decode_ycbcr(source, file, layout) : decode_bands(source, file, layout);
   if (!source.official() && !file.message().empty()) fail_damaged(source, kFormat, file.message());
   return apply_orientation(std::move(image), file.field(TIFFTAG_ORIENTATION));
 }

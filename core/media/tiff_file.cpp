@@ -56,7 +56,48 @@ int TiffFile::keep(std::string& kept, const char* format, va_list arguments) {
   return 1;
 }
 
+namespace {
+
+/// Throws Error(input) when the values of a tag lie outside the file: libtiff would go on without
+/// the tag and, for a colour table, take the indices for grey. So would Pillow, but for the colour
+/// table.
+void check_tags(const Source& source) {
+  constexpr std::uint32_t kColourMap = 320;
+  constexpr std::array<std::size_t, 19> kTypeBytes{0, 1, 1, 2, 4, 8, 1, 1, 2, 4,
+                                                   8, 4, 8, 4, 0, 0, 8, 8, 8};
+  const ByteReader file(source.bytes, source.bytes[0] == 'M');
+  const bool big = file.u16(2) == 43;
+  const auto number = [&](std::size_t at) {  // 32 bits, or 64 in a BigTIFF
+    if (!big) return std::uint64_t{file.u32(at)};
+    const std::uint64_t first = file.u32(at);
+    const std::uint64_t second = file.u32(at + 4);
+    return source.bytes[0] == 'M' ? first << 32 | second : second << 32 | first;
+  };
+  const std::size_t entry_bytes = big ? 20 : 12;
+  const std::size_t inline_bytes = big ? 8 : 4;
+  const std::uint64_t directory = number(big ? 8 : 4);
+  if (directory >= source.bytes.size()) return;  // libtiff has a message for that
+  const std::uint32_t entries = file.u16(directory);
+  for (std::uint32_t i = 0; i < entries && file.ok(); ++i) {
+    const std::size_t at = directory + (big ? 8 : 2) + i * entry_bytes;
+    const std::uint32_t tag = file.u16(at);
+    const std::uint32_t type = file.u16(at + 2);
+    const std::uint64_t count = number(at + 4);
+    if (type >= kTypeBytes.size() || (source.official() && tag != kColourMap)) continue;
+    if (count > source.bytes.size())
+      fail_damaged(source, "TIFF", "the values of tag " + std::to_string(tag) + " are missing");
+    const std::uint64_t size = count * kTypeBytes[type];
+    const std::uint64_t offset = number(at + (big ? 12 : 8));
+    if (size > inline_bytes &&
+        (offset > source.bytes.size() || size > source.bytes.size() - offset))
+      fail_damaged(source, "TIFF", "the values of tag " + std::to_string(tag) + " are missing");
+  }
+}
+
+}  // namespace
+
 TiffFile::TiffFile(const Source& source) : bytes_(source.bytes) {
+  check_tags(source);
   constexpr tmsize_t kMaxAllocation = tmsize_t{1} << 30;
   TIFFOpenOptions* options = TIFFOpenOptionsAlloc();
   TIFFOpenOptionsSetMaxSingleMemAlloc(options, kMaxAllocation);
@@ -69,7 +110,9 @@ TiffFile::TiffFile(const Source& source) : bytes_(source.bytes) {
   if (tiff_ == nullptr) fail_damaged(source, "TIFF", message());
 }
 
-TiffFile::~TiffFile() { TIFFClose(tiff_); }
+TiffFile::~TiffFile() {
+  TIFFClose(tiff_);
+}
 
 bool TiffFile::has(std::uint32_t tag) const {
   const TIFFField* field = TIFFFindField(tiff_, tag, TIFF_ANY);
@@ -90,7 +133,8 @@ namespace {
 bool is_camera_raw(const TiffFile& file, const TiffLayout& layout) {
   constexpr std::uint16_t kMosaic = 32803;
   constexpr std::uint16_t kLinearRaw = 34892;
-  const bool thumbnail = (file.field<std::uint32_t>(TIFFTAG_SUBFILETYPE) & FILETYPE_REDUCEDIMAGE) != 0;
+  const bool thumbnail =
+      (file.field<std::uint32_t>(TIFFTAG_SUBFILETYPE) & FILETYPE_REDUCEDIMAGE) != 0;
   return layout.photometric == kMosaic || layout.photometric == kLinearRaw ||
          file.has(TIFFTAG_DNGVERSION) || (thumbnail && file.has(TIFFTAG_SUBIFD));
 }
@@ -112,7 +156,8 @@ bool pillow_decodes(const TiffLayout& layout) {
     case PHOTOMETRIC_RGB:
       return (bits_8 && layout.samples <= 6) || (bits_16 && layout.samples <= 4);
     case PHOTOMETRIC_PALETTE:
-      return layout.bits <= 8 && layout.samples == 1;
+      return layout.bits <= 8 && (layout.samples == 1 || (layout.samples == 2 && bits_8 &&
+                                                          layout.extra == EXTRASAMPLE_UNASSALPHA));
     case PHOTOMETRIC_SEPARATED:
       return (bits_8 && layout.samples <= 6) || (bits_16 && layout.samples == 4);
     case PHOTOMETRIC_YCBCR:
@@ -150,8 +195,9 @@ void check_supported(const Source& source, const TiffFile& file, const TiffLayou
     fail_unsupported(source, "a TIFF of " + std::to_string(layout.bits) + "-bit samples");
   if (TIFFIsCODECConfigured(layout.compression) == 0)
     fail_unsupported(source, "a TIFF with compression " + std::to_string(layout.compression));
-  constexpr std::array kPhotometric{PHOTOMETRIC_MINISWHITE, PHOTOMETRIC_MINISBLACK, PHOTOMETRIC_RGB,
-                                    PHOTOMETRIC_PALETTE,    PHOTOMETRIC_SEPARATED,  PHOTOMETRIC_YCBCR};
+  constexpr std::array kPhotometric{PHOTOMETRIC_MINISWHITE, PHOTOMETRIC_MINISBLACK,
+                                    PHOTOMETRIC_RGB,        PHOTOMETRIC_PALETTE,
+                                    PHOTOMETRIC_SEPARATED,  PHOTOMETRIC_YCBCR};
   if (std::find(kPhotometric.begin(), kPhotometric.end(), layout.photometric) == kPhotometric.end())
     fail_unsupported(source, "a TIFF of colour kind " + std::to_string(layout.photometric));
   const bool deep = layout.bits >= 8;

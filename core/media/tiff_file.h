@@ -2,11 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tiffio.h>
+#include "core/media/codec.h"
 
 #include <string>
-
-#include "core/media/codec.h"
+#include <tiffio.h>
 
 namespace ttt::codec {
 

@@ -1,12 +1,11 @@
 // SPDX-FileCopyrightText: The ttt authors
 // SPDX-License-Identifier: Apache-2.0
-#include <webp/decode.h>
-#include <webp/demux.h>
-
-#include <memory>
-
 #include "core/media/codec.h"
 #include "core/media/orientation.h"
+
+#include <memory>
+#include <webp/decode.h>
+#include <webp/demux.h>
 
 namespace ttt::codec {
 namespace {
@@ -36,7 +35,8 @@ void place_frame(const Source& source, const WebPIterator& frame, const std::uin
 }
 
 Image decode_first_frame(const Source& source, const WebPDemuxer* demuxer, WebPIterator& frame) {
-  if (WebPDemuxGetFrame(demuxer, 1, &frame) == 0) fail_damaged(source, kFormat, "no picture inside");
+  if (WebPDemuxGetFrame(demuxer, 1, &frame) == 0)
+    fail_damaged(source, kFormat, "no picture inside");
   if (frame.complete == 0) fail_damaged(source, kFormat, "the file ends too early");
   const std::int64_t width = WebPDemuxGetI(demuxer, WEBP_FF_CANVAS_WIDTH);
   const std::int64_t height = WebPDemuxGetI(demuxer, WEBP_FF_CANVAS_HEIGHT);

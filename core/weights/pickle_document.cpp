@@ -38,6 +38,8 @@ constexpr std::array<std::pair<std::string_view, DType>, 25> kTorchTypes{
      {"bool", DType::boolean}}};
 
 std::string global_name(const PickleGlobal& global) {
+  if (global.module == "builtins" || global.module == "__builtin__")
+    return printable(global.name, 120);
   return printable(std::string(global.module) + "." + std::string(global.name), 120);
 }
 

@@ -287,8 +287,9 @@ Contents open_torch_archive(std::shared_ptr<const MappedFile> file,
     std::vector<std::string> others;
     for (const std::string& key : choice.available)
       if (key != choice.key)
-        others.push_back(printable(key.empty() ? std::string(kWholeFile) : key));
-    log_info("weights: taking the dictionary \"{}\" of {}{}", printable(choice.key),
+        others.push_back("\"" + printable(key.empty() ? std::string(kWholeFile) : key) + "\"");
+    log_info("weights: taking {} of {}{}",
+             choice.key.empty() ? "the whole" : "the dictionary \"" + printable(choice.key) + "\"",
              printable(file->path().filename().string()),
              others.empty() ? "" : fmt::format("; it also holds {}", fmt::join(others, ", ")));
   }

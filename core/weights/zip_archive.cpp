@@ -29,16 +29,19 @@ ZipArchive::ZipArchive(std::shared_ptr<const MappedFile> file,
   zip_source_t* source = zip_source_buffer_create(file_->data(), file_->size(), 0, &error);
   if (source != nullptr) archive_ = zip_open_from_source(source, ZIP_RDONLY, &error);
   if (archive_ == nullptr) {
-    const std::string reason = zip_error_strerror(&error);
+    const std::string reason = printable(zip_error_strerror(&error));
+    const bool cut = zip_error_code_zip(&error) == ZIP_ER_NOZIP;
     zip_error_fini(&error);
     if (source != nullptr) zip_source_free(source);
+    TTT_CHECK(cut, weights, "the zip archive is damaged: " + reason, file_->where(),
+              "fetch the file again");
     const std::uint64_t least = expected_size();
-    const std::string expected = least > file_->size() ? fmt::format("over {}", least) : "more";
-    throw Error(ErrorKind::weights,
-                fmt::format("the file is truncated: it begins as a zip archive whose directory at "
-                            "the end is missing or damaged; {} bytes expected, {} found ({})",
-                            expected, file_->size(), printable(reason)),
-                file_->where(), kFetchAgain);
+    throw Error(
+        ErrorKind::weights,
+        fmt::format("the file is truncated: it begins as a zip archive, but the directory at "
+                    "its end is missing; {} bytes expected, {} found",
+                    least > file_->size() ? fmt::format("over {}", least) : "more", file_->size()),
+        file_->where(), kFetchAgain);
   }
   zip_error_fini(&error);
   try {
@@ -105,9 +108,7 @@ void ZipArchive::read(const ZipEntry& entry, char* destination) const {
                             printable(reason)),
                 file_->where(), "fetch the file again");
   };
-  // PyTorch can be told to write no checksums; it then records zeros, and only raw reading works.
-  const bool unchecked = entry.stored && entry.checksum == 0;
-  const ZipFile stream(zip_fopen_index(archive_, entry.index, unchecked ? ZIP_FL_COMPRESSED : 0));
+  const ZipFile stream(zip_fopen_index(archive_, entry.index, 0));
   if (!stream) fail(zip_strerror(archive_));
   std::uint64_t done = 0;
   while (done < entry.size) {
@@ -116,11 +117,15 @@ void ZipArchive::read(const ZipEntry& entry, char* destination) const {
     if (count == 0) fail(fmt::format("{} bytes expected, {} found", entry.size, done));
     done += static_cast<std::uint64_t>(count);
   }
-  // The checksum is verified when the end is reached.
+  // The checksum is verified when the end is reached. PyTorch can be told to write none; it then
+  // records zero.
   char extra = 0;
   const zip_int64_t count = zip_fread(stream.get(), &extra, 1);
-  if (count < 0) fail(zip_file_strerror(stream.get()));
   if (count > 0) fail("it is longer than it claims");
+  if (count == 0) return;
+  const bool unchecked = entry.stored && entry.checksum == 0 &&
+                         zip_error_code_zip(zip_file_get_error(stream.get())) == ZIP_ER_CRC;
+  if (!unchecked) fail(zip_file_strerror(stream.get()));
 }
 
 }  // namespace ttt::weights

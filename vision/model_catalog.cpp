@@ -1,0 +1,180 @@
+// SPDX-FileCopyrightText: The ttt authors
+// SPDX-License-Identifier: Apache-2.0
+#include "vision/model_catalog.h"
+
+#include "core/error.h"
+
+#include <spdlog/fmt/fmt.h>
+#include <spdlog/fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <unordered_map>
+
+namespace ttt::vision {
+namespace {
+
+constexpr std::string_view kVit3 = "vit3";
+constexpr std::string_view kHVit3 = "hvit3";
+
+const std::array<ModelPreset, 6>& presets() {
+  // Parameters, multiply-adds and top-1 are those of the official README (ImageNet-1k, 224²).
+  static const std::array<ModelPreset, 6> all{{
+      {"vit3_t", "vittt_tiny", "6 M parameters, 1.2 G multiply-adds, top-1 76.5 %",
+       {Vit3Config{.dim = 192, .depth = 12, .heads = 6}}},
+      {"vit3_s", "vittt_small", "24 M parameters, 4.8 G multiply-adds, top-1 81.6 %",
+       {Vit3Config{.dim = 384, .depth = 12, .heads = 6}}},
+      {"vit3_b", "vittt_base", "90 M parameters, 18.0 G multiply-adds, top-1 82.6 %",
+       {Vit3Config{.dim = 768, .depth = 12, .heads = 12}}},
+      {"hvit3_t", "h_vittt_tiny", "29 M parameters, 4.9 G multiply-adds, top-1 84.0 %",
+       {HVit3Config{}}},
+      {"hvit3_s", "h_vittt_small", "54 M parameters, 8.8 G multiply-adds, top-1 84.9 %",
+       {HVit3Config{.depths = {2, 6, 18, 8}}}},
+      {"hvit3_b", "h_vittt_base", "94 M parameters, 16.7 G multiply-adds, top-1 85.5 %",
+       {HVit3Config{
+           .dims = {96, 192, 448, 640}, .depths = {2, 6, 18, 8}, .heads = {3, 6, 14, 20}}}},
+  }};
+  return all;
+}
+
+/// Shapes by name, with the questions that recognition asks.
+class ShapeIndex {
+ public:
+  explicit ShapeIndex(std::span<const TensorInfo> tensors) {
+    for (const TensorInfo& tensor : tensors) shapes_.emplace(tensor.name, &tensor.shape);
+  }
+
+  /// Size of one axis of a tensor of the given rank, 0 when there is no such tensor.
+  std::int64_t size(const std::string& name, std::size_t rank, std::size_t axis) const {
+    const auto found = shapes_.find(name);
+    if (found == shapes_.end() || found->second->size() != rank) return 0;
+    return (*found->second)[axis];
+  }
+
+  /// One more than the largest number that follows `prefix` in a name.
+  std::int64_t count(const std::string& prefix) const {
+    std::int64_t count = 0;
+    for (const auto& [name, shape] : shapes_) {
+      if (!name.starts_with(prefix)) continue;
+      std::int64_t index = -1;
+      std::from_chars(name.data() + prefix.size(), name.data() + name.size(), index);
+      if (index < kMaxBlocks) count = std::max(count, index + 1);
+    }
+    return count;
+  }
+
+  /// The first nonzero size of `suffix` over the blocks below `prefix`.
+  std::int64_t block_size(const std::string& prefix, const std::string& suffix, std::size_t rank,
+                          std::size_t axis) const {
+    const std::int64_t blocks = count(prefix);
+    for (std::int64_t i = 0; i < blocks; ++i)
+      if (const auto found = size(prefix + std::to_string(i) + suffix, rank, axis); found > 0)
+        return found;
+    return 0;
+  }
+
+  /// MLP width over model width, 0 when unknown.
+  std::int64_t mlp_ratio(const std::string& prefix) const {
+    const auto hidden = block_size(prefix, ".mlp.fc1.weight", 2, 0);
+    const auto dim = block_size(prefix, ".mlp.fc1.weight", 2, 1);
+    return dim > 0 ? hidden / dim : 0;
+  }
+
+ private:
+  static constexpr std::int64_t kMaxBlocks = 1000;
+  std::unordered_map<std::string, const std::vector<std::int64_t>*> shapes_;
+};
+
+std::optional<ModelSpec> recognize_vit3(const ShapeIndex& shapes) {
+  Vit3Config config;
+  const std::string blocks = "blocks.";
+  config.depth = shapes.count(blocks);
+  config.dim = shapes.block_size(blocks, ".norm1.weight", 1, 0);
+  config.heads = shapes.block_size(blocks, ".attn.w1", 4, 1);
+  config.mlp_ratio = shapes.mlp_ratio(blocks);
+  config.patch = shapes.size("patch_embed.proj.weight", 4, 2);
+  config.classes = shapes.size("head.weight", 2, 0);
+  // DiT3 shares all of this but the head and the image channels.
+  if (config.depth == 0 || config.dim == 0 || config.heads == 0 || config.mlp_ratio == 0 ||
+      config.patch == 0 || config.classes == 0)
+    return std::nullopt;
+  return ModelSpec{config};
+}
+
+std::optional<ModelSpec> recognize_hvit3(const ShapeIndex& shapes) {
+  HVit3Config config;
+  for (std::size_t i = 0; i < kStages; ++i) {
+    const std::string blocks = fmt::format("layers.{}.blocks.", i);
+    config.depths[i] = shapes.count(blocks);
+    config.dims[i] = shapes.block_size(blocks, ".norm1.weight", 1, 0);
+    config.heads[i] = shapes.block_size(blocks, ".attn.w1", 4, 1);
+    config.mlp_ratio = shapes.mlp_ratio(blocks);
+    if (config.depths[i] == 0 || config.dims[i] == 0 || config.heads[i] == 0 ||
+        config.mlp_ratio == 0)
+      return std::nullopt;
+  }
+  config.classes = shapes.size("head.weight", 2, 0);
+  if (config.classes == 0) return std::nullopt;
+  return ModelSpec{config};
+}
+
+std::string describe(const Vit3Config& c) {
+  return fmt::format("vit3 (dim {}, depth {}, heads {}, patch {}, {} classes)", c.dim, c.depth,
+                     c.heads, c.patch, c.classes);
+}
+
+std::string describe(const HVit3Config& c) {
+  return fmt::format("hvit3 (dims {}, depths {}, heads {}, {} classes)", fmt::join(c.dims, ","),
+                     fmt::join(c.depths, ","), fmt::join(c.heads, ","), c.classes);
+}
+
+}  // namespace
+
+std::string_view ModelSpec::family() const {
+  return std::holds_alternative<Vit3Config>(config) ? kVit3 : kHVit3;
+}
+
+std::string ModelSpec::name() const {
+  for (const ModelPreset& preset : presets()) {
+    ModelSpec other = preset.spec;
+    other.set_classes(classes());  // A fine-tuned head doesn't make another model.
+    if (other.config == config) return std::string(preset.name);
+  }
+  return std::visit([](const auto& c) { return describe(c); }, config);
+}
+
+std::int64_t ModelSpec::classes() const {
+  return std::visit([](const auto& c) { return c.classes; }, config);
+}
+
+void ModelSpec::set_classes(std::int64_t classes) {
+  std::visit([&](auto& c) { c.classes = classes; }, config);
+}
+
+std::shared_ptr<ClassificationModel> ModelSpec::build() const {
+  if (const auto* vit3 = std::get_if<Vit3Config>(&config)) return make_vit3(*vit3);
+  return make_hvit3(std::get<HVit3Config>(config));
+}
+
+std::span<const ModelPreset> model_presets() { return presets(); }
+
+const ModelPreset& find_preset(std::string_view name) {
+  std::string names;
+  for (const ModelPreset& preset : presets()) {
+    if (preset.name == name || preset.official_name == name) return preset;
+    names += (names.empty() ? "" : ", ") + std::string(preset.name);
+  }
+  throw Error(ErrorKind::usage, "unknown model \"" + printable(name) + "\"", "--model",
+              "use one of " + names);
+}
+
+std::optional<ModelSpec> recognize_model(std::span<const TensorInfo> tensors) {
+  const ShapeIndex shapes(tensors);
+  if (auto spec = recognize_vit3(shapes)) return spec;
+  return recognize_hvit3(shapes);
+}
+
+std::vector<std::string> ignored_tensors() { return {"*rope.rotations"}; }
+
+}  // namespace ttt::vision
