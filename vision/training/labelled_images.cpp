@@ -39,6 +39,8 @@ class LabelledImages::Cache {
 
 LabelledImages::LabelledImages(InputSet inputs, const LabelledImagesOptions& options)
     : inputs_(std::move(inputs)), options_(options) {
+  // A path that doesn't exist has no label either; its own message is the better one.
+  if (inputs_.label_source == LabelSource::none && !inputs_.items.empty()) inputs_.items[0].read();
   TTT_CHECK(inputs_.label_source != LabelSource::none, usage, "the pictures have no labels",
             "--data", "use a folder or tar archive with class folders, or a CSV file of paths and "
                       "labels");
