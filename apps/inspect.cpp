@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apps/inspect.h"
 
+#include "apps/classify/models.h"
 #include "apps/common/general_options.h"
 #include "apps/common/help.h"
 #include "apps/common/output.h"
@@ -57,6 +58,7 @@ int inspect_command(const std::vector<std::string>& arguments) {
   options.path = parsed.weights;
   options.weights_key = parsed.weights_key;
   options.format = parsed.format == "json" ? InspectFormat::json : InspectFormat::text;
+  options.recognise = recognised_model;
   std::ostringstream text;
   run_inspect(options, text);
   write_stdout(text.str());

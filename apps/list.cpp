@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apps/list.h"
 
+#include "apps/classify/models.h"
 #include "apps/common/general_options.h"
 #include "apps/common/help.h"
 #include "apps/common/output.h"
@@ -29,7 +30,7 @@ OptionTable list_table(ListOptions& options) {
   OptionTable table("list", "List what this program knows and what this machine offers.");
   table.group("Options");
   table.add_choice({.name = "topic", .value = "TOPIC", .help = "what to list", .common = true},
-                   options.topic, {"all", "presets", "devices", "backends", "options"});
+                   options.topic, {"all", "models", "presets", "devices", "backends", "options"});
   table.add_choice({.name = "format", .value = "FORMAT", .help = "how to print it", .common = true},
                    options.format, {"table", "json"});
   table.positional({"topic"});
@@ -41,11 +42,11 @@ Json list_presets() {
   Json list = Json::array();
   for (const Command& command : commands()) {
     const Json description = command.describe();
-    for (const Json& preset : description["presets"]) {
-      Json entry{{"command", command.name}};
-      entry.update(preset);
-      list.push_back(std::move(entry));
-    }
+    for (const Json& preset : description["presets"])
+      list.push_back({{"command", command.name},
+                      {"name", preset["name"]},
+                      {"about", preset["help"]},
+                      {"values", preset["values"]}});
   }
   return list;
 }
@@ -86,7 +87,8 @@ struct Topic {
   bool in_all;
 };
 
-constexpr std::array<Topic, 4> kTopics{{{"presets", list_presets, true},
+constexpr std::array<Topic, 5> kTopics{{{"models", list_models, true},
+                                        {"presets", list_presets, true},
                                         {"devices", list_devices_json, true},
                                         {"backends", list_backends, true},
                                         {"options", list_options, false}}};

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apps/program.h"
 
+#include "apps/classify.h"
 #include "apps/common/console.h"
 #include "apps/common/nearest.h"
 #include "apps/common/output.h"
@@ -89,9 +90,10 @@ int run_help(const std::vector<std::string>& arguments) {
 }  // namespace
 
 std::span<const Command> commands() {
-  static constexpr std::array<Command, 4> kCommands{{
-      {"inspect", "what a weight file holds", inspect_command, describe_inspect},
+  static constexpr std::array<Command, 5> kCommands{{
+      {"classify", "label pictures", classify_command, describe_classify},
       {"train", "train a classifier on labelled pictures", train_command, describe_train},
+      {"inspect", "what a weight file holds", inspect_command, describe_inspect},
       {"convert", "write weights as safetensors", convert_command, describe_convert},
       {"list", "models, presets, devices, backends, operations and options", list_command,
        describe_list},

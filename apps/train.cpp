@@ -85,8 +85,7 @@ int run_training(TrainSetup& setup, const TrainOptions& options, const OptionTab
   record["seed"] = setup.trainer.seed;
   record["model"] = setup.spec.name();
   try {
-    const training::TrainingSummary summary =
-        training::train(*setup.task, setup.trainer, progress);
+    const training::TrainingSummary summary = training::train(*setup.task, setup.trainer, progress);
     const Json row = summary_of(summary, *setup.task);
     record["result"] = row;
     finish_run_record(record, record_of, "complete");

@@ -97,7 +97,8 @@ void draw_text(cv::Mat& image, const std::string& text, cv::Point at, cv::Scalar
 
 /// One diagram with its axes into a strip of the picture.
 void draw_panel(cv::Mat panel, const std::string& title, const std::vector<Series>& series) {
-  static const cv::Scalar kColors[] = {{180, 80, 20}, {30, 120, 240}, {60, 150, 40}, {160, 40, 160}};
+  static const cv::Scalar kColors[] = {
+      {180, 80, 20}, {30, 120, 240}, {60, 150, 40}, {160, 40, 160}};
   const cv::Scalar black(0, 0, 0), grey(220, 220, 220);
   const Range x = range_of(series, [](std::pair<double, double> p) { return p.first; });
   const Range y = range_of(series, [](std::pair<double, double> p) { return p.second; });

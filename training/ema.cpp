@@ -27,7 +27,8 @@ MovingAverage::MovingAverage(const torch::nn::Module& model, const torch::nn::Mo
 void MovingAverage::update() {
   const torch::NoGradGuard no_grad;
   at::_foreach_lerp_(target_, source_, 1.0 - decay_);
-  for (std::size_t i = 0; i < copied_source_.size(); ++i) copied_target_[i].copy_(copied_source_[i]);
+  for (std::size_t i = 0; i < copied_source_.size(); ++i)
+    copied_target_[i].copy_(copied_source_[i]);
 }
 
 double decay_for_batch(double decay, std::int64_t global_batch) {

@@ -15,7 +15,7 @@ class MovingAverage {
   void update();
 
  private:
-  std::vector<at::Tensor> source_, target_;              // floating point
+  std::vector<at::Tensor> source_, target_;                // floating point
   std::vector<at::Tensor> copied_source_, copied_target_;  // all others
   double decay_;
 };

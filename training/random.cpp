@@ -15,7 +15,9 @@ std::uint64_t Random::next() {
   return z ^ (z >> 31);
 }
 
-double Random::uniform() { return static_cast<double>(next() >> 11) * 0x1.0p-53; }
+double Random::uniform() {
+  return static_cast<double>(next() >> 11) * 0x1.0p-53;
+}
 
 std::int64_t Random::below(std::int64_t bound) {
   // The bias of the multiplication is bound / 2^53, far below what any test could see.

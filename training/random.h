@@ -6,9 +6,9 @@
 
 namespace ttt::training {
 
-/// A random generator (SplitMix64) whose numbers are the same on every platform and compiler, unlike
-/// the distributions of the standard library. Cheap to seed, so that every sample of every epoch
-/// gets its own.
+/// A random generator (SplitMix64) whose numbers are the same on every platform and compiler,
+/// unlike the distributions of the standard library. Cheap to seed, so that every sample of every
+/// epoch gets its own.
 class Random {
  public:
   explicit Random(std::uint64_t seed) : state_(seed) {}

@@ -178,12 +178,12 @@ void Run::train_step(std::int64_t epoch, std::int64_t step_in_epoch) {
   double loss = 0;
   Metrics inner;
   for (std::int64_t i = 0; i < options_.accumulate; ++i) {
-    const BatchResult batch = task_.forward_backward(
-        {.epoch = epoch,
-         .batch = step_in_epoch * options_.accumulate + i,
-         .step = step_,
-         .loss_scale = 1.0 / static_cast<double>(options_.accumulate),
-         .report_norms = norms && i == 0});
+    const BatchResult batch =
+        task_.forward_backward({.epoch = epoch,
+                                .batch = step_in_epoch * options_.accumulate + i,
+                                .step = step_,
+                                .loss_scale = 1.0 / static_cast<double>(options_.accumulate),
+                                .report_norms = norms && i == 0});
     loss += batch.loss / static_cast<double>(options_.accumulate);
     if (i == 0) inner = batch.norms;
   }
@@ -215,8 +215,7 @@ void Run::skip(double loss, double norm) {
   ++skipped_in_row_;
   // The forward pass has already mixed its statistics into the batch norms.
   const torch::NoGradGuard no_grad;
-  for (std::size_t i = 0; i < buffers_.size(); ++i)
-    buffers_[i].tensor.copy_(buffers_before_[i]);
+  for (std::size_t i = 0; i < buffers_.size(); ++i) buffers_[i].tensor.copy_(buffers_before_[i]);
   log_warning("step {} skipped: loss {}, gradient norm {} ({} skipped so far)", step_, loss, norm,
               skipped_);
   log_->write({{"kind", "skipped"}, {"step", step_ + 1}});

@@ -44,8 +44,12 @@ void RunLog::write(const Json& row) {
             printable((folder_ / "log.jsonl").string()), "free some disk space, then resume");
 }
 
-std::vector<Json> RunLog::rows() const { return read_rows(folder_ / "log.jsonl"); }
+std::vector<Json> RunLog::rows() const {
+  return read_rows(folder_ / "log.jsonl");
+}
 
-void RunLog::write_curves() const { training::write_curves(rows(), folder_); }
+void RunLog::write_curves() const {
+  training::write_curves(rows(), folder_);
+}
 
 }  // namespace ttt::training

@@ -37,11 +37,12 @@ OverfitResult overfit_one_batch(Task& task, const TrainerOptions& options, std::
     progress.advance();
     check_cancelled();
   }
-  TTT_CHECK(result.last_loss < 0.1 * result.first_loss, check,
-            fmt::format("one batch could not be learnt by heart: its loss went from {:.4f} to {:.4f} "
-                        "in {} steps",
-                        result.first_loss, result.last_loss, steps),
-            "--overfit", "try another --learning-rate, or more steps");
+  TTT_CHECK(
+      result.last_loss < 0.1 * result.first_loss, check,
+      fmt::format("one batch could not be learnt by heart: its loss went from {:.4f} to {:.4f} "
+                  "in {} steps",
+                  result.first_loss, result.last_loss, steps),
+      "--overfit", "try another --learning-rate, or more steps");
   return result;
 }
 

@@ -18,9 +18,9 @@ using Metrics = std::vector<std::pair<std::string, double>>;
 /// Which batch of this process is due.
 struct BatchPosition {
   std::int64_t epoch = 0;
-  std::int64_t batch = 0;  ///< in the epoch
-  std::int64_t step = 0;   ///< optimizer steps finished before this batch
-  double loss_scale = 1.0;  ///< multiplies the loss before the backward pass (accumulation)
+  std::int64_t batch = 0;     ///< in the epoch
+  std::int64_t step = 0;      ///< optimizer steps finished before this batch
+  double loss_scale = 1.0;    ///< multiplies the loss before the backward pass (accumulation)
   bool report_norms = false;  ///< fill BatchResult::norms
 };
 
@@ -59,15 +59,15 @@ struct TrainerOptions {
   WarmupCosine schedule;        ///< steps filled in by the trainer from epochs and warmup_epochs
   double warmup_epochs = 20;
   OptimizerOptions optimizer;
-  double clip_norm = 5.0;           ///< 0: no clipping
-  std::optional<double> ema_decay;  ///< per step
+  double clip_norm = 5.0;             ///< 0: no clipping
+  std::optional<double> ema_decay;    ///< per step
   std::int64_t checkpoint_steps = 0;  ///< also save every so many steps; 0: at the end of epochs
   std::int64_t checkpoint_epochs = 1;
   std::int64_t evaluate_epochs = 1;  ///< the last epoch is always evaluated
   std::int64_t keep_checkpoints = 3;
   std::int64_t log_steps = 20;
-  std::int64_t norms_steps = 0;       ///< 0: no norms by layer
-  std::int64_t max_steps = 0;         ///< stop after so many steps of the run; 0: no limit
+  std::int64_t norms_steps = 0;          ///< 0: no norms by layer
+  std::int64_t max_steps = 0;            ///< stop after so many steps of the run; 0: no limit
   std::int64_t max_skipped_in_row = 50;  ///< non-finite steps in a row before giving up
   bool resume = false;
 };
@@ -76,8 +76,8 @@ struct TrainingSummary {
   std::int64_t steps = 0;
   std::int64_t skipped_steps = 0;
   double last_loss = 0;
-  Metrics evaluation;          ///< the last one of the trained weights
-  Metrics average_evaluation;  ///< the last one of the average
+  Metrics evaluation;                ///< the last one of the trained weights
+  Metrics average_evaluation;        ///< the last one of the average
   std::filesystem::path checkpoint;  ///< the last model file
 };
 
@@ -92,8 +92,9 @@ struct OverfitResult {
   std::int64_t steps = 0;
 };
 
-/// Trains on the first batch alone, with the base learning rate: a model and trainer that work bring
-/// its loss close to zero. Throws Error(check) unless it falls below a tenth of where it began.
+/// Trains on the first batch alone, with the base learning rate: a model and trainer that work
+/// bring its loss close to zero. Throws Error(check) unless it falls below a tenth of where it
+/// began.
 OverfitResult overfit_one_batch(Task& task, const TrainerOptions& options, std::int64_t steps,
                                 const ProgressCallback& progress);
 

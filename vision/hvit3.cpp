@@ -159,7 +159,8 @@ class Stage : public torch::nn::Module {
     const auto blocks = register_module("blocks", std::make_shared<torch::nn::Module>());
     for (std::int64_t j = 0; j < config.depths[index]; ++j)
       blocks_.push_back(blocks->register_module(
-          std::to_string(j), std::make_shared<Block>(first_block + j, dim_, config.heads[index], config.mlp_ratio)));
+          std::to_string(j),
+          std::make_shared<Block>(first_block + j, dim_, config.heads[index], config.mlp_ratio)));
     if (index + 1 < kStages)
       downsample_ = register_module("downsample", make_downsample(dim_, config.dims[index + 1]));
   }

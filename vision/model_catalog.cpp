@@ -21,17 +21,29 @@ constexpr std::string_view kHVit3 = "hvit3";
 const std::array<ModelPreset, 6>& presets() {
   // Parameters, multiply-adds and top-1 are those of the official README (ImageNet-1k, 224²).
   static const std::array<ModelPreset, 6> all{{
-      {"vit3_t", "vittt_tiny", "6 M parameters, 1.2 G multiply-adds, top-1 76.5 %",
+      {"vit3_t",
+       "vittt_tiny",
+       "6 M parameters, 1.2 G multiply-adds, top-1 76.5 %",
        {Vit3Config{.dim = 192, .depth = 12, .heads = 6}}},
-      {"vit3_s", "vittt_small", "24 M parameters, 4.8 G multiply-adds, top-1 81.6 %",
+      {"vit3_s",
+       "vittt_small",
+       "24 M parameters, 4.8 G multiply-adds, top-1 81.6 %",
        {Vit3Config{.dim = 384, .depth = 12, .heads = 6}}},
-      {"vit3_b", "vittt_base", "90 M parameters, 18.0 G multiply-adds, top-1 82.6 %",
+      {"vit3_b",
+       "vittt_base",
+       "90 M parameters, 18.0 G multiply-adds, top-1 82.6 %",
        {Vit3Config{.dim = 768, .depth = 12, .heads = 12}}},
-      {"hvit3_t", "h_vittt_tiny", "29 M parameters, 4.9 G multiply-adds, top-1 84.0 %",
+      {"hvit3_t",
+       "h_vittt_tiny",
+       "29 M parameters, 4.9 G multiply-adds, top-1 84.0 %",
        {HVit3Config{}}},
-      {"hvit3_s", "h_vittt_small", "54 M parameters, 8.8 G multiply-adds, top-1 84.9 %",
+      {"hvit3_s",
+       "h_vittt_small",
+       "54 M parameters, 8.8 G multiply-adds, top-1 84.9 %",
        {HVit3Config{.depths = {2, 6, 18, 8}}}},
-      {"hvit3_b", "h_vittt_base", "94 M parameters, 16.7 G multiply-adds, top-1 85.5 %",
+      {"hvit3_b",
+       "h_vittt_base",
+       "94 M parameters, 16.7 G multiply-adds, top-1 85.5 %",
        {HVit3Config{
            .dims = {96, 192, 448, 640}, .depths = {2, 6, 18, 8}, .heads = {3, 6, 14, 20}}}},
   }};
@@ -157,7 +169,9 @@ std::shared_ptr<ClassificationModel> ModelSpec::build() const {
   return make_hvit3(std::get<HVit3Config>(config));
 }
 
-std::span<const ModelPreset> model_presets() { return presets(); }
+std::span<const ModelPreset> model_presets() {
+  return presets();
+}
 
 const ModelPreset& find_preset(std::string_view name) {
   std::string names;
@@ -175,6 +189,8 @@ std::optional<ModelSpec> recognize_model(std::span<const TensorInfo> tensors) {
   return recognize_hvit3(shapes);
 }
 
-std::vector<std::string> ignored_tensors() { return {"*rope.rotations"}; }
+std::vector<std::string> ignored_tensors() {
+  return {"*rope.rotations"};
+}
 
 }  // namespace ttt::vision

@@ -22,8 +22,8 @@ struct ModelSpec {
 
   /// "vit3" or "hvit3".
   std::string_view family() const;
-  /// The preset's name ("vit3_t") where the dimensions are a published model's, else the family with
-  /// its dimensions.
+  /// The preset's name ("vit3_t") where the dimensions are a published model's, else the family
+  /// with its dimensions.
   std::string name() const;
   std::int64_t classes() const;
   void set_classes(std::int64_t classes);

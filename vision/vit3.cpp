@@ -131,10 +131,9 @@ class Vit3 : public ClassificationModel {
     at::Tensor x = patch_embed_->forward(images);  // [B,N,C]
     context.emit("patch_embed", x);
     for (std::size_t i = 0; i < blocks_.size(); ++i)
-      x = run_block(
-          [block = blocks_[i], grid, context, name = "blocks." + std::to_string(i)](
-              const at::Tensor& in) { return block->forward(in, grid, context, name); },
-          x, context);
+      x = run_block([block = blocks_[i], grid, context, name = "blocks." + std::to_string(i)](
+                        const at::Tensor& in) { return block->forward(in, grid, context, name); },
+                    x, context);
     x = norm_->forward(x);  // [B,N,C]
     context.emit("norm", x);
     const at::Tensor features = x.mean(1);        // [B,C]

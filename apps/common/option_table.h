@@ -79,7 +79,7 @@ class OptionTable {
   void positional(std::vector<std::string> names) { positional_ = std::move(names); }
   void add_preset(Preset preset) { presets_.push_back(std::move(preset)); }
   /// A paragraph at the end of the long help.
-  void note(std::string text) { notes_.push_back(std::move(text)); }
+  void note(std::string_view text) { notes_.emplace_back(text); }
 
   const std::string& command() const { return command_; }
   const std::string& summary() const { return summary_; }

@@ -88,14 +88,19 @@ std::unique_ptr<ResultSink> make_stream_sink(const std::string& output,
   return std::make_unique<StreamSink>(descriptor, printable(output), std::move(renderer));
 }
 
+void FileSink::check(const Settings& settings) {
+  const bool keep = !settings.overwrite && !settings.resume;
+  check_writable(settings.output, !keep);
+  if (keep && exists(settings.output + ".partial"))
+    throw output_error("an unfinished result is there already", settings.output + ".partial",
+                       "give --resume to go on with it, or --overwrite to start anew");
+}
+
 FileSink::FileSink(Settings settings, std::unique_ptr<ResultRenderer> renderer)
     : settings_(std::move(settings)),
       renderer_(std::move(renderer)),
       partial_(settings_.output + ".partial") {
-  check_writable(settings_.output, settings_.overwrite || settings_.resume);
-  if (!settings_.overwrite && !settings_.resume && exists(partial_))
-    throw output_error("an unfinished result is there already", partial_,
-                       "give --resume to go on with it, or --overwrite to start anew");
+  check(settings_);
   const bool has_partial = exists(partial_);
   descriptor_ = open_locked(partial_);
   // A kept result without a partial file is a finished one; only JSON lines can be read back.

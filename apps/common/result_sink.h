@@ -36,8 +36,10 @@ class FileSink : public ResultSink {
     bool resume = false;  ///< keep the good rows of an earlier run
   };
 
-  /// Checks before any work that the result can be written. Throws Error(output) when it exists
-  /// already, finished or not, and neither overwrite nor resume is set.
+  /// Throws Error(output) when the result can't be written, or exists already, finished or not, and
+  /// neither overwrite nor resume is set. The constructor calls it too; it is here for programs
+  /// that want to know before other work.
+  static void check(const Settings& settings);
   FileSink(Settings settings, std::unique_ptr<ResultRenderer> renderer);
   ~FileSink() override;
   FileSink(const FileSink&) = delete;

@@ -37,11 +37,9 @@ void add_data(OptionTable& table, TrainOptions& options) {
                     .help = "photo: upright, alpha over white, damaged files are errors; official: "
                             "as the official data loader"},
                    options.decode, {"photo", "official"});
-  table.add_integer({.name = "cache",
-                     .value = "N",
-                     .help = "memory for decoded pictures",
-                     .unit = "MiB"},
-                    options.cache, kCount);
+  table.add_integer(
+      {.name = "cache", .value = "N", .help = "memory for decoded pictures", .unit = "MiB"},
+      options.cache, kCount);
 }
 
 void add_model(OptionTable& table, TrainOptions& options) {
@@ -118,30 +116,25 @@ void add_augmentation(OptionTable& table, TrainOptions& options) {
                     options.padding, {0, 1024});
   table.add_number({.name = "flip", .value = "P", .help = "probability of a mirror image"},
                    options.flip, kUnit);
-  table.add_integer({.name = "rand-augment",
-                     .value = "N",
-                     .help = "RandAugment operations a picture; 0: none"},
-                    options.rand_augment, {0, 15});
-  table.add_number({.name = "rand-augment-magnitude",
-                    .value = "X",
-                    .help = "their strength, from 0 to 10"},
-                   options.rand_augment_magnitude, {0, 10});
-  table.add_number({.name = "rand-augment-std",
-                    .value = "X",
-                    .help = "standard deviation of the strength"},
-                   options.rand_augment_std, {0, 10});
-  table.add_number({.name = "erase",
-                    .value = "P",
-                    .help = "probability that a box is filled with noise"},
-                   options.erase, kUnit);
+  table.add_integer(
+      {.name = "rand-augment", .value = "N", .help = "RandAugment operations a picture; 0: none"},
+      options.rand_augment, {0, 15});
+  table.add_number(
+      {.name = "rand-augment-magnitude", .value = "X", .help = "their strength, from 0 to 10"},
+      options.rand_augment_magnitude, {0, 10});
+  table.add_number(
+      {.name = "rand-augment-std", .value = "X", .help = "standard deviation of the strength"},
+      options.rand_augment_std, {0, 10});
+  table.add_number(
+      {.name = "erase", .value = "P", .help = "probability that a box is filled with noise"},
+      options.erase, kUnit);
   table.add_number({.name = "mixup", .value = "ALPHA", .help = "strength of mixup; 0: none"},
                    options.mixup, {0, 100});
   table.add_number({.name = "cutmix", .value = "ALPHA", .help = "strength of cutmix; 0: none"},
                    options.cutmix, {0, 100});
-  table.add_number({.name = "mix-probability",
-                    .value = "P",
-                    .help = "probability that a batch is mixed"},
-                   options.mix_probability, kUnit);
+  table.add_number(
+      {.name = "mix-probability", .value = "P", .help = "probability that a batch is mixed"},
+      options.mix_probability, kUnit);
   table.add_number({.name = "label-smoothing",
                     .value = "X",
                     .help = "part of the target that is spread over all classes"},
@@ -154,27 +147,24 @@ void add_augmentation(OptionTable& table, TrainOptions& options) {
 
 void add_optimisation(OptionTable& table, TrainOptions& options) {
   table.group("Optimisation");
-  table.add_integer({.name = "epochs", .value = "N", .help = "passes over the data", .common = true},
-                    options.epochs, kPositive);
+  table.add_integer(
+      {.name = "epochs", .value = "N", .help = "passes over the data", .common = true},
+      options.epochs, kPositive);
   table.add_integer({.name = "batch",
                      .letter = 'b',
                      .value = "N",
                      .help = "pictures per forward pass",
                      .common = true},
                     options.batch, {1, 65536});
-  table.add_integer({.name = "accumulate",
-                     .value = "N",
-                     .help = "batches per optimizer step"},
+  table.add_integer({.name = "accumulate", .value = "N", .help = "batches per optimizer step"},
                     options.accumulate, {1, 65536});
   table.add_choice({.name = "optimizer",
                     .value = "NAME",
                     .help = "adamw, or muon for the matrices and adamw for the rest"},
                    options.optimizer, {"adamw", "muon"});
-  table.add_number({.name = "learning-rate",
-                    .value = "X",
-                    .help = "after the warm-up",
-                    .common = true},
-                   options.learning_rate, {0, 10});
+  table.add_number(
+      {.name = "learning-rate", .value = "X", .help = "after the warm-up", .common = true},
+      options.learning_rate, {0, 10});
   table.add_number({.name = "warmup-learning-rate", .value = "X", .help = "at the first step"},
                    options.warmup_learning_rate, {0, 10});
   table.add_number({.name = "min-learning-rate", .value = "X", .help = "at the last step"},
@@ -184,8 +174,9 @@ void add_optimisation(OptionTable& table, TrainOptions& options) {
                    options.scale_learning_rate);
   table.add_number({.name = "warmup-epochs", .value = "X", .help = "length of the warm-up"},
                    options.warmup_epochs, {0, 1e6});
-  table.add_number({.name = "weight-decay", .value = "X", .help = "for tensors of two or more axes"},
-                   options.weight_decay, {0, 10});
+  table.add_number(
+      {.name = "weight-decay", .value = "X", .help = "for tensors of two or more axes"},
+      options.weight_decay, {0, 10});
   table.add_number({.name = "clip-norm", .value = "X", .help = "largest gradient norm; 0: any"},
                    options.clip_norm, {0, 1e9});
   table.add_number({.name = "ema-decay",
@@ -200,10 +191,9 @@ void add_optimisation(OptionTable& table, TrainOptions& options) {
                     .value = "X",
                     .help = "weight of the average's predictions as a second target; 0: none"},
                    options.mesa, {0, 100});
-  table.add_number({.name = "mesa-start",
-                    .value = "X",
-                    .help = "part of the epochs before that target counts"},
-                   options.mesa_start, kUnit);
+  table.add_number(
+      {.name = "mesa-start", .value = "X", .help = "part of the epochs before that target counts"},
+      options.mesa_start, kUnit);
 }
 
 void add_output(OptionTable& table, TrainOptions& options) {
@@ -226,10 +216,9 @@ void add_output(OptionTable& table, TrainOptions& options) {
                     options.checkpoint_steps, kCount);
   table.add_integer({.name = "checkpoint-epochs", .value = "N", .help = "save every N epochs"},
                     options.checkpoint_epochs, kPositive);
-  table.add_integer({.name = "keep-checkpoints",
-                     .value = "N",
-                     .help = "how many to keep, beside the best"},
-                    options.keep_checkpoints, kPositive);
+  table.add_integer(
+      {.name = "keep-checkpoints", .value = "N", .help = "how many to keep, beside the best"},
+      options.keep_checkpoints, kPositive);
   table.add_integer({.name = "evaluate-epochs", .value = "N", .help = "measure every N epochs"},
                     options.evaluate_epochs, kPositive);
   table.add_integer({.name = "log-steps", .value = "N", .help = "log every N steps"},
@@ -286,8 +275,7 @@ void add_running(OptionTable& table, TrainOptions& options) {
                    options.overfit_one_batch);
   table.add_integer({.name = "overfit-steps", .value = "N", .help = "steps of that check"},
                     options.overfit_steps, kPositive);
-  table.add_switch({.name = "dry-run", .help = "check everything, train nothing"},
-                   options.dry_run);
+  table.add_switch({.name = "dry-run", .help = "check everything, train nothing"}, options.dry_run);
 }
 
 }  // namespace

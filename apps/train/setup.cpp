@@ -7,6 +7,7 @@
 #include "core/log.h"
 #include "layers/module_weights.h"
 #include "training/ema.h"
+#include "vision/weights_metadata.h"
 
 #include <ATen/Parallel.h>
 
@@ -28,9 +29,10 @@ std::vector<std::int64_t> parse_list(const std::string& text, std::size_t count,
     values.push_back(parse_integer(text.substr(begin, end - begin), {1, 65536}, where));
     begin = end + 1;
   }
-  TTT_CHECK(values.size() == count, usage,
-            fmt::format("{} numbers, and this model takes {}", values.size(), count), where,
-            count == 1 ? "give one number" : "give one number for each stage, as in 64,128,320,512");
+  TTT_CHECK(
+      values.size() == count, usage,
+      fmt::format("{} numbers, and this model takes {}", values.size(), count), where,
+      count == 1 ? "give one number" : "give one number for each stage, as in 64,128,320,512");
   return values;
 }
 
@@ -61,14 +63,20 @@ std::uint64_t choose_seed(std::int64_t request) {
   return seed;
 }
 
-/// The pictures to train on, and whether the source has several splits.
+/// The pictures to train on: the split "train" where there is one.
 InputSet training_inputs(const TrainOptions& options) {
   TTT_CHECK(!options.data.empty(), usage, "no training pictures are named", "--data",
             "name a folder of class folders or a tar archive, in the configuration or by --data");
-  InputSet set = expand_inputs({.arguments = options.data, .split = options.split});
-  if (options.split == "auto" && !set.split.empty())
-    set = expand_inputs({.arguments = options.data, .split = "train"});
-  return set;
+  if (options.split != "auto")
+    return expand_inputs({.arguments = options.data, .split = options.split});
+  try {
+    return expand_inputs({.arguments = options.data, .split = "train"});
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::usage) throw;
+    InputSet set = expand_inputs({.arguments = options.data, .split = "all"});
+    log_info("the data have no split \"train\": training on all of them");
+    return set;
+  }
 }
 
 std::shared_ptr<const LabelledImages> open_validation(
@@ -129,8 +137,7 @@ vision::AugmentOptions augment_of(const TrainOptions& options) {
   return result;
 }
 
-vision::ClassificationTaskOptions task_options_of(const TrainOptions& options,
-                                                  std::uint64_t seed) {
+vision::ClassificationTaskOptions task_options_of(const TrainOptions& options, std::uint64_t seed) {
   vision::ClassificationTaskOptions result{.seed = seed,
                                            .epochs = options.epochs,
                                            .batch = options.batch,
@@ -156,19 +163,18 @@ vision::ClassificationTaskOptions task_options_of(const TrainOptions& options,
 
 training::TrainerOptions trainer_options_of(const TrainOptions& options, std::uint64_t seed) {
   const std::int64_t global_batch = options.batch * options.accumulate;
-  training::TrainerOptions result{
-      .folder = options.output,
-      .seed = seed,
-      .epochs = options.epochs,
-      .accumulate = options.accumulate,
-      .schedule = {.base = options.learning_rate.value(),
-                   .warmup_start = options.warmup_learning_rate.value(),
-                   .minimum = options.min_learning_rate.value()},
-      .warmup_epochs = options.warmup_epochs.value()};
+  training::TrainerOptions result{.folder = options.output,
+                                  .seed = seed,
+                                  .epochs = options.epochs,
+                                  .accumulate = options.accumulate,
+                                  .schedule = {.base = options.learning_rate.value(),
+                                               .warmup_start = options.warmup_learning_rate.value(),
+                                               .minimum = options.min_learning_rate.value()},
+                                  .warmup_epochs = options.warmup_epochs.value()};
   if (options.scale_learning_rate)
     result.schedule = training::scaled_to_batch(result.schedule, global_batch);
-  result.optimizer.kind = options.optimizer == "muon" ? training::OptimizerKind::muon
-                                                      : training::OptimizerKind::adamw;
+  result.optimizer.kind =
+      options.optimizer == "muon" ? training::OptimizerKind::muon : training::OptimizerKind::adamw;
   result.optimizer.weight_decay = options.weight_decay.value();
   result.clip_norm = options.clip_norm.value();
   if (options.ema_decay)
@@ -188,8 +194,7 @@ training::TrainerOptions trainer_options_of(const TrainOptions& options, std::ui
 
 /// Loads --weights into the model, all but a classifier of another number of classes.
 void load_initial_weights(vision::ClassificationModel& model, const TrainOptions& options) {
-  const WeightFile file =
-      WeightFile::open(options.weights, {.weights_key = options.weights_key});
+  const WeightFile file = WeightFile::open(options.weights, {.weights_key = options.weights_key});
   std::vector<ParameterSlot> slots = layers::parameter_slots(model);
   LoadOptions load{.ignored = vision::ignored_tensors()};
   const TensorInfo* head = file.find("head.weight");
@@ -228,6 +233,10 @@ TrainSetup set_up_training(const TrainOptions& options) {
   setup.task = std::make_unique<vision::ClassificationTask>(
       model, averaged ? setup.spec.build() : nullptr, setup.data, setup.validation,
       setup.task_options);
+  training::Metadata metadata{{"ttt.model", setup.spec.name()}};
+  vision::write_preprocess_metadata(metadata, size);
+  vision::write_label_metadata(metadata, setup.data->classes());
+  setup.task->set_metadata(std::move(metadata));
   return setup;
 }
 
@@ -238,8 +247,8 @@ void announce(const TrainSetup& setup, const TrainOptions& options) {
   log_info("{} training pictures of {} classes, {} to measure on", setup.data->size(),
            setup.data->classes().size(), setup.validation ? setup.validation->size() : 0);
   log_info("{} epochs of {} steps of {} pictures, learning rate {:.3g}, seed {}", options.epochs,
-           setup.task->batches_per_epoch() / options.accumulate,
-           options.batch * options.accumulate, setup.trainer.schedule.base, setup.trainer.seed);
+           setup.task->batches_per_epoch() / options.accumulate, options.batch * options.accumulate,
+           setup.trainer.schedule.base, setup.trainer.seed);
 }
 
 }  // namespace ttt::cli

@@ -81,7 +81,7 @@ void search(Search& state, const std::string& folder, std::size_t part) {
   for (const std::string& name : list_folder(folder)) {
     if ((name[0] == '.' && pattern[0] != '.') || !matches(pattern, name)) continue;
     const std::string path = join(folder, name);
-    if (last && !is_clutter(name))
+    if (last && (name[0] == '.' || !is_clutter(name)))
       state.found.push_back(path);
     else if (!last && is_folder(path))
       search(state, path, part + 1);

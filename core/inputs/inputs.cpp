@@ -5,6 +5,7 @@
 #include "core/error.h"
 #include "core/inputs/labels.h"
 #include "core/inputs/paths.h"
+#include "core/inputs/read_file.h"
 #include "core/inputs/tar.h"
 #include "core/inputs/text.h"
 #include "core/log.h"
@@ -65,7 +66,7 @@ bool is_list_name(const std::string& path) {
 bool holds_text(const std::string& path) {
   constexpr std::size_t kHead = 512;
   const std::vector<std::uint8_t> head = read_head(path, kHead);
-  return !head.empty() && looks_like_text(head);
+  return !head.empty() && looks_like_text(head) && !begins_like_picture(path);
 }
 
 /// Might name an archive or something inside one. Saves a look into every file of a long list.
@@ -296,6 +297,9 @@ void Finder::add_table(const std::string& path) {
                   !fields[columns.path].empty() && !fields[columns.label].empty(),
               input, fmt::format("line {} lacks a path or a label", rows[i].line), printable(path),
               "give lines of the form path,label");
+  }
+  for (std::size_t i = columns.header ? 1 : 0; i < rows.size(); ++i) {
+    const std::vector<std::string>& fields = rows[i].fields;
     const std::string& name = fields[columns.path];
     const Place place{folder_of(path), fields[columns.label]};
     try {
@@ -321,13 +325,11 @@ void Finder::add_standard_input() {
 std::vector<Candidate> Finder::finish() {
   if (!ignored_.empty()) {
     std::vector<std::string> counts;
-    std::size_t total = 0;
     for (const auto& [suffix, count] : ignored_) {
-      total += count;
       counts.push_back(suffix.empty() ? fmt::format("{} without suffix", count)
                                       : fmt::format("{} .{}", count, printable(suffix)));
     }
-    log_info("{} files left out, being no pictures: {}", total, fmt::join(counts, ", "));
+    log_info("left out, being no pictures: {}", fmt::join(counts, ", "));
   }
   if (!found_any_ && first_error_) throw *first_error_;
   TTT_CHECK(!candidates_.empty(), usage, "no input", {}, "give files or folders");

@@ -62,10 +62,10 @@ struct InputSet {
   std::string split;
 };
 
-/// Finds the pictures. What is named but can't be read stays in the set, in its place, as an item
-/// whose read() throws. Throws Error(input) when there is nothing at all (an empty folder, a
-/// pattern without a match, …) and for a damaged table; Error(usage) for a split that doesn't
-/// exist.
+/// Finds the pictures. What is named but can't be used (a missing file, an empty folder beside
+/// other inputs, a damaged archive or table, …) stays in the set, in its place, as an item whose
+/// read() throws. Throws Error(input) or Error(unsupported) when nothing else was found, and
+/// Error(usage) for a split that doesn't exist or no arguments at all.
 InputSet expand_inputs(const InputOptions& options);
 
 }  // namespace ttt

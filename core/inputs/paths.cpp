@@ -3,6 +3,7 @@
 #include "core/inputs/paths.h"
 
 #include "core/error.h"
+#include "core/inputs/read_file.h"
 
 #include <spdlog/fmt/fmt.h>
 

@@ -33,8 +33,7 @@ bool is_file(const std::string& path);
 /// Names in a folder, in natural order; empty when it can't be read.
 std::vector<std::string> list_folder(const std::string& folder);
 
-/// A whole file, or at most its first bytes. Throws Error(input).
-std::vector<std::uint8_t> read_file(const std::string& path);
+/// At most the first bytes of a file. Throws Error(input).
 std::vector<std::uint8_t> read_head(const std::string& path, std::size_t count);
 
 /// A hint for a path that doesn't exist: the name that almost matches, or the folder that is

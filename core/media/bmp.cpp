@@ -48,6 +48,8 @@ Header read_header(const Source& source, const ByteReader& file) {
   Header header;
   header.pixels = file.u32(10);
   header.size = file.u32(kFileHeader);
+  if (!file.ok() || kFileHeader + header.size > file.size())
+    fail_damaged(source, kFormat, "the file ends inside the header");
   header.palette = kFileHeader + header.size;
   if (header.size == 12) {
     header.width = file.u16(18);
@@ -66,8 +68,7 @@ Header read_header(const Source& source, const ByteReader& file) {
     header.colours = file.u32(46);
     if (header.compression == kBitfields) read_masks(file, header);
   }
-  if (!file.ok() || kFileHeader + header.size > file.size())
-    fail_damaged(source, kFormat, "the file ends inside the header");
+  if (!file.ok()) fail_damaged(source, kFormat, "the file ends inside the header");
   constexpr std::array kBits{1U, 4U, 8U, 16U, 24U, 32U};
   if (std::find(kBits.begin(), kBits.end(), header.bits) == kBits.end())
     fail_unsupported(source, "a BMP of " + std::to_string(header.bits) + " bits a pixel");

@@ -36,10 +36,8 @@ class PngReader {
   bool read_row(std::uint8_t* row) {
     row_ = png_get_current_row_number(png_);
     pass_ = png_get_current_pass_number(png_);
-    // After the last row libpng looks at what follows; an error there comes too late to matter
-    // here.
-    if (setjmp(png_jmpbuf(png_)) != 0)
-      return png_get_current_row_number(png_) != row_ || png_get_current_pass_number(png_) != pass_;
+    // After the last row libpng looks at what follows, which Pillow doesn't.
+    if (setjmp(png_jmpbuf(png_)) != 0) return source_.official() && moved_on();
     png_read_row(png_, row, nullptr);
     return true;
   }
@@ -62,6 +60,10 @@ class PngReader {
   const char* message() const { return message_; }
 
  private:
+  /// libpng counted the row that was being read.
+  bool moved_on() const {
+    return png_get_current_row_number(png_) != row_ || png_get_current_pass_number(png_) != pass_;
+  }
   static void on_error(png_structp png, png_const_charp message) {
     auto* self = static_cast<PngReader*>(png_get_error_ptr(png));
     std::strncpy(self->message_, message, sizeof self->message_ - 1);

@@ -7,16 +7,12 @@
 #include <spdlog/fmt/fmt.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
-#include <cstring>
 #include <numbers>
 
-// The wide integer loops gain from AVX2, which the portable baseline doesn't have.
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && \
-    !defined(__SANITIZE_ADDRESS__)
-#define TTT_WIDE_CLONES __attribute__((target_clones("arch=skylake-avx512", "avx2", "default")))
-#else
-#define TTT_WIDE_CLONES
+#if defined(__x86_64__)
+#include <immintrin.h>
 #endif
 
 namespace ttt {
@@ -117,9 +113,6 @@ std::uint8_t clip8(std::int32_t value) {
   return static_cast<std::uint8_t>(std::clamp(value >> kFractionBits, 0, 255));
 }
 
-typedef std::int32_t Int16Lanes __attribute__((vector_size(64)));
-typedef std::uint8_t Byte16Lanes __attribute__((vector_size(16)));
-
 /// The horizontal pass works on four rows at once: column x of the block holds 16 bytes, the RGB of
 /// each row and one byte of padding.
 constexpr int kBlockRows = 4;
@@ -137,24 +130,98 @@ void interleave_rows(const Image& image, int first_row, int rows, std::uint8_t* 
   }
 }
 
-TTT_WIDE_CLONES
+/// One output column of a block: 16 weighted sums, as 8 bits.
+using ColumnSum = void (*)(const std::uint8_t* from, const std::int32_t* weights, int count,
+                           std::uint8_t* to);
+/// One output row: `size` weighted sums over rows that lie `size` bytes apart.
+using RowSum = void (*)(const std::uint8_t* from, std::size_t size, const std::int32_t* weights,
+                        int count, std::uint8_t* to);
+
+void column_sum(const std::uint8_t* from, const std::int32_t* weights, int count,
+                std::uint8_t* to) {
+  std::array<std::int32_t, kBlockColumn> sums;
+  sums.fill(kHalf);
+  for (int k = 0; k < count; ++k, from += kBlockColumn)
+    for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += from[i] * weights[k];
+  for (std::size_t i = 0; i < sums.size(); ++i) to[i] = clip8(sums[i]);
+}
+
+std::uint8_t byte_sum(const std::uint8_t* from, std::size_t stride, const std::int32_t* weights,
+                      int count) {
+  std::int32_t sum = kHalf;
+  for (int k = 0; k < count; ++k, from += stride) sum += *from * weights[k];
+  return clip8(sum);
+}
+
+void row_sum(const std::uint8_t* from, std::size_t size, const std::int32_t* weights, int count,
+             std::uint8_t* to) {
+  for (std::size_t x = 0; x < size; ++x) to[x] = byte_sum(from + x, size, weights, count);
+}
+
+#if defined(__x86_64__)
+/// Adds 16 bytes, `stride` apart, times their weights, and clips the sums to bytes.
+__attribute__((target("avx2"))) inline __m128i weighted_16_bytes(const std::uint8_t* from,
+                                                                 std::size_t stride,
+                                                                 const std::int32_t* weights,
+                                                                 int count) {
+  __m256i low = _mm256_set1_epi32(kHalf);
+  __m256i high = low;
+  for (int k = 0; k < count; ++k, from += stride) {
+    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from));
+    const __m256i weight = _mm256_set1_epi32(weights[k]);
+    low = _mm256_add_epi32(low, _mm256_mullo_epi32(_mm256_cvtepu8_epi32(bytes), weight));
+    const __m128i upper = _mm_srli_si128(bytes, 8);
+    high = _mm256_add_epi32(high, _mm256_mullo_epi32(_mm256_cvtepu8_epi32(upper), weight));
+  }
+  // Saturating packs clip to 0..255; they work on halves, whose quarters are then put in order.
+  const __m256i words =
+      _mm256_permute4x64_epi64(_mm256_packs_epi32(_mm256_srai_epi32(low, kFractionBits),
+                                                  _mm256_srai_epi32(high, kFractionBits)),
+                               0xD8);
+  return _mm_packus_epi16(_mm256_castsi256_si128(words), _mm256_extracti128_si256(words, 1));
+}
+
+__attribute__((target("avx2"))) void column_sum_avx2(const std::uint8_t* from,
+                                                     const std::int32_t* weights, int count,
+                                                     std::uint8_t* to) {
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(to),
+                   weighted_16_bytes(from, kBlockColumn, weights, count));
+}
+
+__attribute__((target("avx2"))) void row_sum_avx2(const std::uint8_t* from, std::size_t size,
+                                                  const std::int32_t* weights, int count,
+                                                  std::uint8_t* to) {
+  std::size_t x = 0;
+  for (; x + 16 <= size; x += 16)
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(to + x),
+                     weighted_16_bytes(from + x, size, weights, count));
+  for (; x < size; ++x) to[x] = byte_sum(from + x, size, weights, count);
+}
+
+ColumnSum best_column_sum() {
+  return __builtin_cpu_supports("avx2") ? column_sum_avx2 : column_sum;
+}
+RowSum best_row_sum() {
+  return __builtin_cpu_supports("avx2") ? row_sum_avx2 : row_sum;
+}
+#else
+ColumnSum best_column_sum() {
+  return column_sum;
+}
+RowSum best_row_sum() {
+  return row_sum;
+}
+#endif
+
 void horizontal_block(const Axis& axis, const std::uint8_t* block, int rows, Image& out,
                       int out_row) {
-  const std::int32_t* all_weights = axis.weights.data();
+  static const ColumnSum sum = best_column_sum();
   for (std::size_t o = 0; o < axis.outputs.size(); ++o) {
-    const Taps taps = axis.outputs[o];
-    const std::int32_t* weights = all_weights + taps.weights;
-    const std::uint8_t* from = block + static_cast<std::size_t>(taps.first) * kBlockColumn;
-    Int16Lanes sum = Int16Lanes{} + kHalf;
-    for (int k = 0; k < taps.count; ++k, from += kBlockColumn) {
-      Byte16Lanes bytes;
-      std::memcpy(&bytes, from, sizeof bytes);
-      sum += __builtin_convertvector(bytes, Int16Lanes) * weights[k];
-    }
-    for (int r = 0; r < rows; ++r) {
-      std::uint8_t* to = out.row(out_row + r) + o * 3;
-      for (int c = 0; c < 3; ++c) to[c] = clip8(sum[4 * r + c]);
-    }
+    const Taps& taps = axis.outputs[o];
+    std::array<std::uint8_t, kBlockColumn> column;
+    sum(block + static_cast<std::size_t>(taps.first) * kBlockColumn,
+        axis.weights.data() + taps.weights, taps.count, column.data());
+    for (int r = 0; r < rows; ++r) std::copy_n(&column[4 * r], 3, out.row(out_row + r) + o * 3);
   }
 }
 
@@ -172,40 +239,16 @@ Image horizontal_pass(const Image& image, int first_row, int rows, const Axis& a
   return out;
 }
 
-TTT_WIDE_CLONES
-void vertical_row(const std::uint8_t* from, std::size_t stride, const std::int32_t* weights,
-                  int count, std::uint8_t* to) {
-  std::size_t x = 0;
-  for (; x + 16 <= stride; x += 16) {
-    Int16Lanes sum = Int16Lanes{} + kHalf;
-    for (int k = 0; k < count; ++k) {
-      Byte16Lanes bytes;
-      std::memcpy(&bytes, from + static_cast<std::size_t>(k) * stride + x, sizeof bytes);
-      sum += __builtin_convertvector(bytes, Int16Lanes) * weights[k];
-    }
-    sum >>= kFractionBits;
-    sum = sum < 0 ? Int16Lanes{} : sum;
-    sum = sum > 255 ? Int16Lanes{} + 255 : sum;
-    const Byte16Lanes bytes = __builtin_convertvector(sum, Byte16Lanes);
-    std::memcpy(to + x, &bytes, sizeof bytes);
-  }
-  for (; x < stride; ++x) {
-    std::int32_t sum = kHalf;
-    for (int k = 0; k < count; ++k)
-      sum += from[static_cast<std::size_t>(k) * stride + x] * weights[k];
-    to[x] = clip8(sum);
-  }
-}
-
 /// `image` holds the input rows from first_row on.
 Image vertical_pass(const Image& image, int first_row, const Axis& axis) {
+  static const RowSum sum = best_row_sum();
   Image out{image.width, static_cast<int>(axis.outputs.size()), {}};
   const std::size_t stride = static_cast<std::size_t>(image.width) * 3;
   out.rgb.resize(stride * axis.outputs.size());
   for (std::size_t o = 0; o < axis.outputs.size(); ++o) {
     const Taps& taps = axis.outputs[o];
-    vertical_row(image.row(taps.first - first_row), stride, axis.weights.data() + taps.weights,
-                 taps.count, out.rgb.data() + o * stride);
+    sum(image.row(taps.first - first_row), stride, axis.weights.data() + taps.weights, taps.count,
+        out.rgb.data() + o * stride);
   }
   return out;
 }

@@ -42,32 +42,6 @@ Blocks read_blocks(const Source& source, const TiffFile& file, const TiffLayout&
   return blocks;
 }
 
-/// Reads one block and returns its number of intact rows.
-std::uint32_t read_block(const Source& source, const TiffFile& file, const TiffLayout& layout,
-                         const Blocks& blocks, std::uint32_t index, std::uint32_t rows,
-                         std::vector<std::uint8_t>& data) {
-  TIFF* tiff = file.get();
-  const std::size_t wanted = blocks.row_bytes * rows;
-  if (layout.raw()) {
-    // Read by hand, since libtiff gives nothing of a block that is cut.
-    const std::uint64_t offset = TIFFGetStrileOffset(tiff, index);
-    if (offset == 0 || offset >= source.bytes.size()) return 0;
-    const std::size_t size = std::min<std::size_t>(wanted, source.bytes.size() - offset);
-    std::copy_n(source.bytes.begin() + static_cast<std::ptrdiff_t>(offset), size, data.begin());
-    if (layout.bits == 16 && TIFFIsByteSwapped(tiff) != 0)
-      TIFFSwabArrayOfShort(reinterpret_cast<std::uint16_t*>(data.data()),
-                           static_cast<tmsize_t>(size / 2));
-    if (layout.fill_order == FILLORDER_LSB2MSB)
-      TIFFReverseBits(data.data(), static_cast<tmsize_t>(size));
-    return static_cast<std::uint32_t>(size / blocks.row_bytes);
-  }
-  const auto size = static_cast<tmsize_t>(wanted);
-  const tmsize_t got = TIFFIsTiled(tiff) != 0
-                           ? TIFFReadEncodedTile(tiff, index, data.data(), size)
-                           : TIFFReadEncodedStrip(tiff, index, data.data(), size);
-  return got == size ? rows : 0;
-}
-
 /// The sample `at` of a row as 8 bits; indices of a palette stay as they are.
 std::uint8_t sample_at(const std::uint8_t* row, std::size_t at, const TiffLayout& layout,
                        bool official) {
@@ -107,8 +81,7 @@ class Band {
     for (std::uint32_t plane = 0; plane < planes; ++plane)
       for (std::uint32_t column = 0; column < blocks_.across; ++column) {
         const std::uint32_t index = (plane * blocks_.down + band) * blocks_.across + column;
-        const std::uint32_t intact =
-            read_block(source_, file_, layout_, blocks_, index, block_rows, data_);
+        const std::uint32_t intact = read_block(index, block_rows);
         // What Pillow hands to libtiff is read completely or not at all.
         if (intact < block_rows && !(source_.official() && layout_.raw()))
           fail_damaged(source_, kFormat,
@@ -122,6 +95,29 @@ class Band {
   }
 
  private:
+  /// Reads one block into data_ and returns its number of intact rows.
+  std::uint32_t read_block(std::uint32_t index, std::uint32_t rows) {
+    TIFF* tiff = file_.get();
+    const std::size_t wanted = blocks_.row_bytes * rows;
+    if (layout_.raw()) {
+      // Read by hand, since libtiff gives nothing of a block that is cut.
+      const std::uint64_t offset = TIFFGetStrileOffset(tiff, index);
+      if (offset == 0 || offset >= source_.bytes.size()) return 0;
+      const std::size_t size = std::min<std::size_t>(wanted, source_.bytes.size() - offset);
+      std::copy_n(source_.bytes.begin() + static_cast<std::ptrdiff_t>(offset), size, data_.begin());
+      if (layout_.bits == 16 && TIFFIsByteSwapped(tiff) != 0)
+        TIFFSwabArrayOfShort(reinterpret_cast<std::uint16_t*>(data_.data()),
+                             static_cast<tmsize_t>(size / 2));
+      if (layout_.fill_order == FILLORDER_LSB2MSB)
+        TIFFReverseBits(data_.data(), static_cast<tmsize_t>(size));
+      return static_cast<std::uint32_t>(size / blocks_.row_bytes);
+    }
+    const auto size = static_cast<tmsize_t>(wanted);
+    const tmsize_t got = TIFFIsTiled(tiff) != 0
+                             ? TIFFReadEncodedTile(tiff, index, data_.data(), size)
+                             : TIFFReadEncodedStrip(tiff, index, data_.data(), size);
+    return got == size ? rows : 0;
+  }
   void place(std::uint32_t plane, std::uint32_t column, std::uint32_t rows) {
     const std::uint32_t left = column * blocks_.width;
     const std::uint32_t width = std::min(blocks_.width, layout_.width - left);

@@ -92,6 +92,9 @@ void check_tags(const Source& source) {
         (offset > source.bytes.size() || size > source.bytes.size() - offset))
       fail_damaged(source, "TIFF", "the values of tag " + std::to_string(tag) + " are missing");
   }
+  number(directory + (big ? 8 : 2) + entries * entry_bytes);  // where the next picture is
+  if (!file.ok() && !source.official())
+    fail_damaged(source, "TIFF", "the file ends inside its directory");
 }
 
 }  // namespace

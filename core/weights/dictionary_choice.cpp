@@ -17,6 +17,8 @@ constexpr std::array<std::string_view, 5> kPreferred{"state_dict_ema", "ema", "m
                                                      "state_dict"};
 constexpr std::size_t kMaxDepth = 4;
 constexpr std::size_t kMaxListed = 200;
+/// Values looked at while listing; a few shared lists can unfold into any number.
+constexpr std::size_t kMaxVisits = 20'000;
 
 struct Candidate {
   std::string path;
@@ -61,6 +63,7 @@ class Chooser {
 
   const PickleDocument& document_;
   std::vector<Candidate> candidates_;
+  mutable std::size_t visits_ = 0;
 };
 
 std::string join(const std::string& path, std::string_view key) {
@@ -89,7 +92,7 @@ void Chooser::find_candidates() {
     if (holds_tensors(level.value)) candidates_.push_back({level.path, level.value});
     if (level.depth == kMaxDepth) continue;
     for_each_item(level.value, [&](std::string_view key, PickleValue value) {
-      if (document_.is_mapping(value) && key.size() <= 200 && levels.size() < 100'000)
+      if (document_.is_mapping(value) && key.size() <= 200 && levels.size() < kMaxVisits)
         levels.push_back({join(level.path, key), value, level.depth + 1});
     });
   }
@@ -117,7 +120,7 @@ const Candidate* Chooser::choose_below(const std::string& path, std::size_t dept
 
 void Chooser::list_foreign(PickleValue value, const std::string& path, std::size_t depth,
                            std::vector<std::string>& skipped) const {
-  if (skipped.size() >= kMaxListed || depth > kMaxDepth) return;
+  if (skipped.size() >= kMaxListed || depth > kMaxDepth || ++visits_ > kMaxVisits) return;
   if (value.kind == PickleKind::object || value.kind == PickleKind::global) {
     skipped.push_back(printable(path, 100) + ": " + document_.type_name(value));
     return;
@@ -129,7 +132,7 @@ void Chooser::list_foreign(PickleValue value, const std::string& path, std::size
   if (value.kind == PickleKind::list || value.kind == PickleKind::tuple) {
     std::size_t position = 0;
     for (const PickleValue item : document_.items(value)) {
-      if (skipped.size() >= kMaxListed || position == kMaxListed) return;
+      if (visits_ > kMaxVisits) return;
       list_foreign(item, path + fmt::format("[{}]", position++), depth + 1, skipped);
     }
   }
@@ -178,6 +181,20 @@ std::string list_paths(const std::vector<Candidate>& candidates) {
   return text;
 }
 
+/// "dict (model: package.Model, epoch: int, …)".
+std::string describe(const PickleDocument& document, PickleValue value) {
+  std::string text = document.type_name(value);
+  if (value.kind != PickleKind::dict) return text;
+  const std::span<const PickleValue> items = document.items(value);
+  constexpr std::size_t kShown = 4;
+  std::string entries;
+  for (std::size_t i = 0; i + 1 < std::min(items.size(), 2 * kShown); i += 2)
+    if (items[i].kind == PickleKind::text)
+      entries += (entries.empty() ? "" : ", ") + printable(document.text(items[i]), 40) + ": " +
+                 document.type_name(items[i + 1]);
+  return text + " (" + entries + (items.size() > 2 * kShown ? ", …)" : ")");
+}
+
 void refuse_without_tensors(const PickleDocument& document, const std::string& where) {
   const PickleValue root = document.root;
   TTT_CHECK(root.kind != PickleKind::object, weights,
@@ -185,7 +202,7 @@ void refuse_without_tensors(const PickleDocument& document, const std::string& w
                 ", not a dictionary of tensors",
             where, "in Python, save model.state_dict() instead of the model");
   throw Error(ErrorKind::weights,
-              "the file holds no dictionary with tensors, only a " + document.type_name(root),
+              "the file holds no dictionary with tensors, only a " + describe(document, root),
               where, "in Python, save model.state_dict() with torch.save");
 }
 

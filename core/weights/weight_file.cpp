@@ -50,8 +50,14 @@ std::string join(const std::vector<std::string>& parts) {
 
 /// Gives the tensors the names that models know, and says so once.
 void rename_tensors(weights::Contents& contents, const std::string& where) {
+  constexpr std::size_t kMaxName = 2000;
   std::vector<std::string> names;
-  for (const TensorInfo& info : contents.tensors) names.push_back(info.name);
+  for (const TensorInfo& info : contents.tensors) {
+    TTT_CHECK(info.name.size() <= kMaxName, weights,
+              fmt::format("a tensor has a name of {} bytes", info.name.size()), where,
+              "the file is damaged; fetch it again");
+    names.push_back(info.name);
+  }
   const std::vector<std::string> prefixes = weights::strip_wrapper_prefixes(names);
   if (prefixes.empty()) return;
   std::unordered_map<std::string_view, std::size_t> seen;

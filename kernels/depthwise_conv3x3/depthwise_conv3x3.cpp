@@ -8,7 +8,12 @@
 #include <ATen/ATen.h>
 #include <torch/csrc/autograd/custom_function.h>
 
+#include <optional>
+
 namespace ttt::ops {
+
+const OpSupport& depthwise_conv3x3_support();  // for the registry
+
 namespace {
 
 constexpr std::string_view kOp = "depthwise_conv3x3";
@@ -18,9 +23,7 @@ using torch::autograd::Function;
 using torch::autograd::variable_list;
 
 Backend choose(Backend requested, at::TensorList tensors) {
-  static const OpSupport support{
-      kOp, {at::kFloat, at::kBFloat16}, cuda::depthwise_conv3x3_dtypes()};
-  return resolve(support, requested, tensors);
+  return resolve(depthwise_conv3x3_support(), requested, tensors);
 }
 
 at::Tensor run(Backend backend, const at::Tensor& x, const at::Tensor& taps, const at::Tensor& bias,
@@ -37,8 +40,9 @@ at::Tensor run(Backend backend, const at::Tensor& x, const at::Tensor& taps, con
 
 struct ConvFunction : Function<ConvFunction> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const at::Tensor& taps,
-                            const at::Tensor& bias, const DepthwiseConvOptions& options,
-                            std::int64_t backend) {
+                            const std::optional<at::Tensor>& given_bias,
+                            const DepthwiseConvOptions& options, std::int64_t backend) {
+    const at::Tensor bias = given_bias.value_or(at::Tensor());
     context->save_for_backward({x, taps, bias});
     context->saved_data["stride"] = options.stride;
     context->saved_data["add_input"] = options.add_input;
@@ -79,6 +83,12 @@ at::Tensor in_accumulation_dtype(std::string_view name, const at::Tensor& parame
 
 }  // namespace
 
+const OpSupport& depthwise_conv3x3_support() {
+  static const OpSupport support{
+      kOp, {at::kFloat, at::kBFloat16}, cuda::depthwise_conv3x3_dtypes()};
+  return support;
+}
+
 at::Tensor depthwise_conv3x3(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
                              const DepthwiseConvOptions& options, Backend requested) {
   check_shape(kOp, "x", x, {-1, -1, -1, -1});
@@ -99,7 +109,8 @@ at::Tensor depthwise_conv3x3(const at::Tensor& x, const at::Tensor& weight, cons
   const at::Tensor shift =
       bias.defined() ? in_accumulation_dtype("bias", bias, x).contiguous() : bias;
   if (needs_gradient({x, weight, bias}))
-    return ConvFunction::apply(input, taps, shift, options, static_cast<std::int64_t>(backend));
+    return ConvFunction::apply(input, taps, shift.defined() ? std::optional(shift) : std::nullopt,
+                               options, static_cast<std::int64_t>(backend));
   return run(backend, input, taps, shift, options);
 }
 

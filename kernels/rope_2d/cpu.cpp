@@ -15,20 +15,30 @@ namespace {
 // A thread is worth waking for this many elements.
 constexpr std::int64_t kWorkPerThread = 1 << 15;
 
-/// Factors of one axis laid out per channel: cosine (c, c) and sine (-s, s), [positions, C/2] each.
-struct AxisFactors {
+/// Factors of one axis laid out per channel: cosines (c, c) and sines (-s, s) of every pair.
+class AxisFactors {
+ public:
   AxisFactors(const at::Tensor& cosine, const at::Tensor& sine, bool inverse)
-      : cosines(at::stack({cosine, cosine}, -1).flatten(1)),
-        sines((inverse ? at::stack({sine, -sine}, -1) : at::stack({-sine, sine}, -1)).flatten(1)),
-        channels(cosines.size(1)) {}
+      : half_(2 * cosine.size(1)),
+        size_(cosine.size(0) * half_),
+        factors_(at::empty({2 * size_}, at::kFloat)) {
+    const float *c = cosine.const_data_ptr<float>(), *s = sine.const_data_ptr<float>();
+    float *cosines = factors_.data_ptr<float>(), *sines = cosines + size_;
+    const float sign = inverse ? -1.0F : 1.0F;
+    for (std::int64_t i = 0; i < size_ / 2; ++i) {
+      cosines[2 * i] = cosines[2 * i + 1] = c[i];
+      sines[2 * i] = -sign * s[i];
+      sines[2 * i + 1] = sign * s[i];
+    }
+  }
   const float* cosine(std::int64_t position) const {
-    return cosines.data_ptr<float>() + position * channels;
+    return factors_.const_data_ptr<float>() + position * half_;
   }
-  const float* sine(std::int64_t position) const {
-    return sines.data_ptr<float>() + position * channels;
-  }
-  at::Tensor cosines, sines;
-  std::int64_t channels;
+  const float* sine(std::int64_t position) const { return cosine(position) + size_; }
+
+ private:
+  std::int64_t half_, size_;
+  at::Tensor factors_;
 };
 
 }  // namespace
@@ -36,30 +46,23 @@ struct AxisFactors {
 void rope_2d(const at::Tensor& x, const RopeTable& table, bool inverse, const at::Tensor& out) {
   const RopeKernels& kernels =
       select_kernels(baseline::rope_kernels, avx2::rope_kernels, avx512::rope_kernels);
+  const auto rotate = x.scalar_type() == at::kBFloat16 ? kernels.rotate_bf16 : kernels.rotate_float;
   const AxisFactors rows(table.row_cos, table.row_sin, inverse);
   const AxisFactors columns(table.column_cos, table.column_sin, inverse);
-  const std::int64_t tokens = x.size(1), half = table.channels() / 2, width = table.width();
-  const auto element = static_cast<std::int64_t>(x.element_size());
-  const bool bf16 = x.scalar_type() == at::kBFloat16;
-  const auto rotate = [&](const char* from, const AxisFactors& axis, std::int64_t position,
-                          char* to) {
-    if (bf16) {
-      kernels.rotate_bf16(from, axis.cosine(position), axis.sine(position), half, to);
-    } else {
-      kernels.rotate_float(reinterpret_cast<const float*>(from), axis.cosine(position),
-                           axis.sine(position), half, reinterpret_cast<float*>(to));
-    }
+  const std::int64_t height = table.height(), width = table.width();
+  const auto token = [&](const at::Tensor& tensor, std::int64_t b, std::int64_t n) {
+    return static_cast<char*>(tensor.data_ptr()) +
+           (b * tensor.stride(0) + n * tensor.stride(1)) *
+               static_cast<std::int64_t>(tensor.element_size());
   };
-  const std::int64_t grain = 1 + kWorkPerThread / std::max<std::int64_t>(1, table.channels());
-  at::parallel_for(0, x.size(0) * tokens, grain, [&](std::int64_t begin, std::int64_t end) {
+  const std::int64_t grain =
+      1 + kWorkPerThread / std::max<std::int64_t>(1, width * table.channels());
+  at::parallel_for(0, x.size(0) * height, grain, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
-      const std::int64_t b = i / tokens, n = i % tokens;
-      const char* from = static_cast<const char*>(x.const_data_ptr()) +
-                         (b * x.stride(0) + n * x.stride(1)) * element;
-      char* to =
-          static_cast<char*>(out.data_ptr()) + (b * out.stride(0) + n * out.stride(1)) * element;
-      rotate(from, rows, n / width, to);
-      rotate(from + half * element, columns, n % width, to + half * element);
+      const std::int64_t b = i / height, y = i % height;
+      rotate({token(x, b, y * width), x.stride(1), token(out, b, y * width), out.stride(1), width,
+              table.channels() / 2, rows.cosine(y), rows.sine(y), columns.cosine(0),
+              columns.sine(0)});
     }
   });
 }

@@ -15,24 +15,34 @@ TTT_INLINE Float swap_pairs(Float x) {
 }
 
 template <typename T>
-void rotate(const T* x, const float* cosine, const float* sine, std::int64_t count, T* out) {
-  for (std::int64_t c = 0; c < count; c += kLanes) {
-    const std::int64_t rest = count - c;
-    const Float value = load_up_to(x + c, rest);
-    const Float turned =
-        value * load_up_to(cosine + c, rest) + swap_pairs(value) * load_up_to(sine + c, rest);
-    store_up_to(out + c, turned, rest);
+TTT_INLINE void rotate(const T* x, const float* cosine, const float* sine, std::int64_t count,
+                       T* out) {
+  std::int64_t c = 0;
+  for (; c + kLanes <= count; c += kLanes) {
+    const Float value = load(x + c);
+    store(out + c, value * load(cosine + c) + swap_pairs(value) * load(sine + c));
   }
+  if (c == count) return;
+  const Float value = load_first(x + c, count - c);
+  const Float turned = value * load_first(cosine + c, count - c) +
+                       swap_pairs(value) * load_first(sine + c, count - c);
+  store_first(out + c, turned, count - c);
 }
 
-void rotate_bf16(const void* x, const float* cosine, const float* sine, std::int64_t count,
-                 void* out) {
-  rotate(static_cast<const Bf16*>(x), cosine, sine, count, static_cast<Bf16*>(out));
+template <typename T>
+void rotate_row(const RopeRow& row) {
+  const T* x = static_cast<const T*>(row.x);
+  T* out = static_cast<T*>(row.out);
+  for (std::int64_t t = 0; t < row.tokens; ++t, x += row.x_stride, out += row.out_stride) {
+    rotate(x, row.row_cosine, row.row_sine, row.half, out);
+    rotate(x + row.half, row.column_cosine + t * row.half, row.column_sine + t * row.half, row.half,
+           out + row.half);
+  }
 }
 
 }  // namespace
 
 extern const RopeKernels rope_kernels;
-const RopeKernels rope_kernels{rotate<float>, rotate_bf16};
+const RopeKernels rope_kernels{rotate_row<float>, rotate_row<Bf16>};
 
 }  // namespace ttt::ops::TTT_ISA

@@ -8,14 +8,21 @@
 
 namespace ttt::ops {
 
+/// One row of the grid: `tokens` tokens of 2 * `half` channels, strides in elements; out may be x.
+/// Factors are laid out per channel of a half: cosines (c, c) and sines (-s, s) of every pair.
+struct RopeRow {
+  const void* x;
+  std::int64_t x_stride;
+  void* out;
+  std::int64_t out_stride;
+  std::int64_t tokens, half;
+  const float *row_cosine, *row_sine;        ///< [half], for the first half of every token
+  const float *column_cosine, *column_sine;  ///< [tokens][half], for the second half
+};
+
 struct RopeKernels {
-  /// out[c] = x[c] * cosine[c] + x[c ^ 1] * sine[c] for `count` (even) channels; out may be x. The
-  /// factors are laid out per channel: cosine (c, c) and sine (-s, s) of every pair.
-  void (*rotate_float)(const float* x, const float* cosine, const float* sine, std::int64_t count,
-                       float* out);
-  /// The same on bfloat16.
-  void (*rotate_bf16)(const void* x, const float* cosine, const float* sine, std::int64_t count,
-                      void* out);
+  void (*rotate_float)(const RopeRow& row);
+  void (*rotate_bf16)(const RopeRow& row);
 };
 
 namespace baseline {

@@ -9,6 +9,9 @@
 #include <torch/csrc/autograd/custom_function.h>
 
 namespace ttt::ops {
+
+const OpSupport& rope_2d_support();  // for the registry
+
 namespace {
 
 constexpr std::string_view kOp = "rope_2d";
@@ -18,8 +21,7 @@ using torch::autograd::Function;
 using torch::autograd::variable_list;
 
 Backend choose(Backend requested, const at::Tensor& x, const RopeTable& table) {
-  static const OpSupport support{kOp, {at::kFloat, at::kBFloat16}, cuda::rope_2d_dtypes()};
-  return resolve(support, requested,
+  return resolve(rope_2d_support(), requested,
                  {x, table.row_cos, table.row_sin, table.column_cos, table.column_sin});
 }
 
@@ -36,6 +38,7 @@ void run(Backend backend, const at::Tensor& x, const RopeTable& table, bool inve
 }
 
 void check_arguments(const at::Tensor& x, const RopeTable& table) {
+  check_shape(kOp, "row_cos", table.row_cos, {-1, -1});
   for (const at::Tensor& part :
        {table.row_cos, table.row_sin, table.column_cos, table.column_sin}) {
     check_shape(kOp, "a part of the table", part, {-1, table.row_cos.size(-1)});
@@ -70,6 +73,11 @@ struct RopeFunction : Function<RopeFunction> {
 };
 
 }  // namespace
+
+const OpSupport& rope_2d_support() {
+  static const OpSupport support{kOp, {at::kFloat, at::kBFloat16}, cuda::rope_2d_dtypes()};
+  return support;
+}
 
 RopeTable make_rope_table(std::int64_t height, std::int64_t width, std::int64_t channels) {
   TTT_CHECK(channels >= 0 && channels % 4 == 0, usage,

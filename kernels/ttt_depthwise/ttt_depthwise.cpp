@@ -9,6 +9,9 @@
 #include <torch/csrc/autograd/custom_function.h>
 
 namespace ttt::ops {
+
+const OpSupport& ttt_depthwise_support();  // for the registry
+
 namespace {
 
 constexpr std::string_view kOp = "ttt_depthwise";
@@ -18,8 +21,7 @@ using torch::autograd::Function;
 using torch::autograd::variable_list;
 
 Backend choose(Backend requested, at::TensorList tensors) {
-  static const OpSupport support{kOp, {at::kFloat, at::kBFloat16}, cuda::depthwise_dtypes()};
-  return resolve(support, requested, tensors);
+  return resolve(ttt_depthwise_support(), requested, tensors);
 }
 
 /// A weight argument as the backends take it: contiguous, accumulation dtype.
@@ -119,6 +121,11 @@ struct ApplyFunction : Function<ApplyFunction> {
 };
 
 }  // namespace
+
+const OpSupport& ttt_depthwise_support() {
+  static const OpSupport support{kOp, {at::kFloat, at::kBFloat16}, cuda::depthwise_dtypes()};
+  return support;
+}
 
 at::Tensor depthwise_step(const at::Tensor& k, const at::Tensor& v, const at::Tensor& w3,
                           Backend requested) {

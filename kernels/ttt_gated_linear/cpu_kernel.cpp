@@ -210,31 +210,49 @@ void apply(const TokenTile& tile, const float* packed, const TokenRows& out) {
   }
 }
 
-/// One vector of columns of R rows; `depth` products per element.
-template <int R>
+/// V vectors of columns of R rows; `depth` products per element.
+template <int R, int V>
 TTT_INLINE void project_back_block(const float* rows, std::int64_t depth, const float* transposed,
                                    std::int64_t width, bool add, float* out) {
-  Float sum[R];
+  Float sum[V][R];
+#pragma GCC unroll 2
+  for (int n = 0; n < V; ++n)
 #pragma GCC unroll 8
-  for (int r = 0; r < R; ++r) sum[r] = add ? load(out + r * width) : Float{};
+    for (int r = 0; r < R; ++r) sum[n][r] = add ? load(out + r * width + n * kLanes) : Float{};
   for (std::int64_t j = 0; j < depth; ++j, transposed += width) {
-    const Float right = load(transposed);
+    Float right[V];
+#pragma GCC unroll 2
+    for (int n = 0; n < V; ++n) right[n] = load(transposed + n * kLanes);
 #pragma GCC unroll 8
-    for (int r = 0; r < R; ++r) sum[r] += broadcast(rows[r * depth + j]) * right;
+    for (int r = 0; r < R; ++r) {
+      const Float value = broadcast(rows[r * depth + j]);
+#pragma GCC unroll 2
+      for (int n = 0; n < V; ++n) sum[n][r] += value * right[n];
+    }
   }
+#pragma GCC unroll 2
+  for (int n = 0; n < V; ++n)
 #pragma GCC unroll 8
-  for (int r = 0; r < R; ++r) store(out + r * width, sum[r]);
+    for (int r = 0; r < R; ++r) store(out + r * width + n * kLanes, sum[n][r]);
+}
+
+template <int V>
+TTT_INLINE void project_back_columns(const float* pair, const float* transposed, std::int64_t rows,
+                                     std::int64_t width, bool add, float* out) {
+  const std::int64_t depth = 2 * width;
+  for (std::int64_t t = 0; t < rows; t += kBlock)
+    with_block(rows - t, [&]<int R>() {
+      project_back_block<R, V>(pair + t * depth, depth, transposed, width, add, out + t * width);
+    });
 }
 
 void project_back(const float* pair, const float* transposed, std::int64_t rows, std::int64_t d,
                   bool add, float* out) {
-  const std::int64_t width = padded(d), depth = 2 * width;
-  for (std::int64_t c = 0; c < width; c += kLanes)
-    for (std::int64_t t = 0; t < rows; t += kBlock)
-      with_block(rows - t, [&]<int R>() {
-        project_back_block<R>(pair + t * depth, depth, transposed + c, width, add,
-                              out + t * width + c);
-      });
+  const std::int64_t width = padded(d);
+  std::int64_t c = 0;
+  for (; c + 2 * kLanes <= width; c += 2 * kLanes)
+    project_back_columns<2>(pair, transposed + c, rows, width, add, out + c);
+  if (c < width) project_back_columns<1>(pair, transposed + c, rows, width, add, out + c);
 }
 
 template <typename T>

@@ -129,9 +129,11 @@ GatedLinearStep gated_linear_step(const at::Tensor& k, const at::Tensor& v, cons
         const double *key = sizes.row(kd, b, head, n), *value = sizes.row(vd, b, head, n);
         for (std::int64_t j = 0; j < d; ++j) {
           const double z1 = times_column(key, a1, d, j), z2 = times_column(key, a2, d, j);
+          const double p1 = scale * value[j] * silu(z2);
+          const double p2 = scale * value[j] * z1 * silu_slope(z2);
           for (std::int64_t i = 0; i < d; ++i) {
-            s1[i * d + j] += scale * key[i] * value[j] * silu(z2);
-            s2[i * d + j] += scale * key[i] * value[j] * z1 * silu_slope(z2);
+            s1[i * d + j] += key[i] * p1;
+            s2[i * d + j] += key[i] * p2;
           }
         }
       }

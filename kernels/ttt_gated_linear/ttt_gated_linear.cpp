@@ -9,6 +9,9 @@
 #include <torch/csrc/autograd/custom_function.h>
 
 namespace ttt::ops {
+
+const OpSupport& ttt_gated_linear_support();  // for the registry
+
 namespace {
 
 constexpr std::string_view kOp = "ttt_gated_linear";
@@ -18,8 +21,7 @@ using torch::autograd::Function;
 using torch::autograd::variable_list;
 
 Backend choose(Backend requested, at::TensorList tensors) {
-  static const OpSupport support{kOp, {at::kFloat, at::kBFloat16}, cuda::gated_linear_dtypes()};
-  return resolve(support, requested, tensors);
+  return resolve(ttt_gated_linear_support(), requested, tensors);
 }
 
 /// A weight argument as the backends take it: accumulation dtype, batch B (stride 0 if shared).
@@ -126,6 +128,11 @@ struct ApplyFunction : Function<ApplyFunction> {
 };
 
 }  // namespace
+
+const OpSupport& ttt_gated_linear_support() {
+  static const OpSupport support{kOp, {at::kFloat, at::kBFloat16}, cuda::gated_linear_dtypes()};
+  return support;
+}
 
 InnerWeights gated_linear_step(const at::Tensor& k, const at::Tensor& v, const at::Tensor& w1,
                                const at::Tensor& w2, Backend requested) {

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The ttt authors
 // SPDX-License-Identifier: Apache-2.0
-// Numeric anchors of small configurations: sums and single elements computed with the official code.
+// Numeric anchors of small configurations: sums and single elements computed with the official
+// code.
 #include "tests/support/fill.h"
 #include "tests/vision/model_support.h"
 

@@ -76,7 +76,8 @@ TEST(Catalog, OtherFamiliesAreNotTakenForClassifiers) {
 TEST(Catalog, AMissingTensorDoesNotHideTheModel) {
   TTT_REQUIRE_SHARED("golden/vision/keys/h_vittt_small.txt");
   auto keys = read_keys(shared("golden/vision/keys/h_vittt_small.txt"));
-  std::erase_if(keys, [](const TensorInfo& t) { return t.name == "layers.0.blocks.0.norm1.weight"; });
+  std::erase_if(keys,
+                [](const TensorInfo& t) { return t.name == "layers.0.blocks.0.norm1.weight"; });
   const auto recognized = vision::recognize_model(keys);
   ASSERT_TRUE(recognized);
   EXPECT_EQ(recognized->name(), "hvit3_s");

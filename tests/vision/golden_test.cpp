@@ -16,15 +16,17 @@ namespace {
 constexpr double kForward = 1e-5;
 constexpr double kLogits = 2e-5;  // the heads were rescaled and amplify differences of features
 constexpr double kDouble = 1e-11;
-// The EMA of the official training also averages the stored rope tables, which leaves them a rounding
-// step off the formula; the official fp64 run used those, ours computes the table.
+// The EMA of the official training also averages the stored rope tables, which leaves them a
+// rounding step off the formula; the official fp64 run used those, ours computes the table.
 constexpr double kDoubleAveragedRope = 1e-6;
 
 struct GoldenCase {
   std::string weights, key, golden;
 };
 
-void PrintTo(const GoldenCase& c, std::ostream* out) { *out << c.golden; }
+void PrintTo(const GoldenCase& c, std::ostream* out) {
+  *out << c.golden;
+}
 
 class GoldenForward : public testing::TestWithParam<std::tuple<GoldenCase, ops::Backend>> {};
 
@@ -39,7 +41,8 @@ TEST_P(GoldenForward, EveryTensorMatches) {
   const auto& [files, backend] = GetParam();
   TTT_REQUIRE_SHARED("golden/vision/" + files.golden);
   const TensorMap golden = read_all(shared("golden/vision/" + files.golden));
-  const std::string input = golden.contains("input") ? files.golden : "hvit3_micro_ema_golden.safetensors";
+  const std::string input =
+      golden.contains("input") ? files.golden : "hvit3_micro_ema_golden.safetensors";
   const at::Tensor images = read_all(shared("golden/vision/" + input)).at("input");
   const auto model = loaded_model(shared("golden/vision/" + files.weights), files.key);
 
@@ -70,14 +73,13 @@ TEST_P(GoldenForward, EveryTensorMatches) {
 INSTANTIATE_TEST_SUITE_P(
     Checkpoints, GoldenForward,
     testing::Combine(
-        testing::Values(GoldenCase{"vit3_tiny32.pth", "", "vit3_tiny32_golden.safetensors"},
-                        GoldenCase{"vit3_tiny32.safetensors", "", "vit3_tiny32_golden.safetensors"},
-                        GoldenCase{"vit3_tiny32_module.pth", "", "vit3_tiny32_golden.safetensors"},
-                        GoldenCase{"hvit3_micro.pth", "", "hvit3_micro_ema_golden.safetensors"},
-                        GoldenCase{"hvit3_micro_ema.safetensors", "",
-                                   "hvit3_micro_ema_golden.safetensors"},
-                        GoldenCase{"hvit3_micro.pth", "model",
-                                   "hvit3_micro_model_golden.safetensors"}),
+        testing::Values(
+            GoldenCase{"vit3_tiny32.pth", "", "vit3_tiny32_golden.safetensors"},
+            GoldenCase{"vit3_tiny32.safetensors", "", "vit3_tiny32_golden.safetensors"},
+            GoldenCase{"vit3_tiny32_module.pth", "", "vit3_tiny32_golden.safetensors"},
+            GoldenCase{"hvit3_micro.pth", "", "hvit3_micro_ema_golden.safetensors"},
+            GoldenCase{"hvit3_micro_ema.safetensors", "", "hvit3_micro_ema_golden.safetensors"},
+            GoldenCase{"hvit3_micro.pth", "model", "hvit3_micro_model_golden.safetensors"}),
         testing::Values(ops::Backend::reference, ops::Backend::cpu)));
 
 class GoldenFill : public testing::TestWithParam<std::string> {};

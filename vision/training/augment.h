@@ -19,9 +19,9 @@ enum class CropRule {
 struct AugmentOptions {
   PreprocessOptions preprocess;  ///< size, mean, std; crop and rule for CropRule::none
   CropRule crop = CropRule::random_resized;
-  double min_scale = 0.08, max_scale = 1.0;              ///< share of the picture's area
+  double min_scale = 0.08, max_scale = 1.0;             ///< share of the picture's area
   double min_ratio = 3.0 / 4.0, max_ratio = 4.0 / 3.0;  ///< width over height
-  int padding = 4;                                       ///< pixels on each side
+  int padding = 4;                                      ///< pixels on each side
   double flip = 0.5;
   int rand_augment_ops = 2;             ///< 0: none
   double rand_augment_magnitude = 9.0;  ///< of 10

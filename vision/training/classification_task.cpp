@@ -139,8 +139,7 @@ at::Tensor ClassificationTask::loss(const at::Tensor& logits, const at::Tensor& 
     const torch::NoGradGuard no_grad;
     teacher = average_->forward(images, {.backend = options_.backend}).logits;
   }
-  return plain +
-         options_.mesa * soft_cross_entropy(scores, at::softmax(teacher.to(at::kFloat), 1));
+  return plain + options_.mesa * soft_cross_entropy(scores, at::softmax(teacher.to(at::kFloat), 1));
 }
 
 BatchResult ClassificationTask::forward_backward(const BatchPosition& position) {

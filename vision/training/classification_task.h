@@ -22,11 +22,11 @@ struct ClassificationTaskOptions {
   int workers = 1;           ///< threads that prepare batches; 0: the training thread does
   AugmentOptions augment;
   MixOptions mix;
-  double drop_path = 0;                     ///< of the last block; linear from 0 in the first
-  double mesa = 0;                          ///< weight of the average model's predictions; 0: off
-  double mesa_start = 0.25;                 ///< part of the epochs without MESA
-  at::ScalarType compute = at::kFloat;      ///< bfloat16: autocast, parameters stay float
-  bool recompute = false;                   ///< keep block inputs only, run blocks twice
+  double drop_path = 0;                 ///< of the last block; linear from 0 in the first
+  double mesa = 0;                      ///< weight of the average model's predictions; 0: off
+  double mesa_start = 0.25;             ///< part of the epochs without MESA
+  at::ScalarType compute = at::kFloat;  ///< bfloat16: autocast, parameters stay float
+  bool recompute = false;               ///< keep block inputs only, run blocks twice
   ops::Backend backend = ops::Backend::automatic;
   c10::Device device{c10::DeviceType::CPU};
 };

@@ -42,8 +42,9 @@ LabelledImages::LabelledImages(InputSet inputs, const LabelledImagesOptions& opt
   // A path that doesn't exist has no label either; its own message is the better one.
   if (inputs_.label_source == LabelSource::none && !inputs_.items.empty()) inputs_.items[0].read();
   TTT_CHECK(inputs_.label_source != LabelSource::none, usage, "the pictures have no labels",
-            "--data", "use a folder or tar archive with class folders, or a CSV file of paths and "
-                      "labels");
+            "--data",
+            "use a folder or tar archive with class folders, or a CSV file of paths and "
+            "labels");
   assign_labels();
   cache_ = std::make_unique<Cache>(inputs_.items.size(), options.cache_bytes);
 }
@@ -65,7 +66,8 @@ void LabelledImages::assign_labels() {
   std::map<std::string, std::int64_t, std::less<>> index_of;
   for (std::size_t i = 0; i < classes_.size(); ++i) {
     index_of.emplace(classes_[i], static_cast<std::int64_t>(i));
-    if (inputs_.labels_are_indices) index_of.emplace(std::to_string(i), static_cast<std::int64_t>(i));
+    if (inputs_.labels_are_indices)
+      index_of.emplace(std::to_string(i), static_cast<std::int64_t>(i));
   }
   for (const InputItem& item : inputs_.items) {
     const auto found = index_of.find(item.class_name);

@@ -23,8 +23,8 @@ double paste_box(at::Tensor images, double ratio, training::Random& random) {
   const std::int64_t right = std::min(width, x + box_width / 2);
   const at::Tensor box = images.slice(2, top, bottom).slice(3, left, right);
   box.copy_(box.flip(0));  // flip() copies, so the source isn't overwritten while it is read
-  return 1.0 - static_cast<double>((bottom - top) * (right - left)) /
-                   static_cast<double>(height * width);
+  return 1.0 -
+         static_cast<double>((bottom - top) * (right - left)) / static_cast<double>(height * width);
 }
 
 }  // namespace

@@ -14,9 +14,9 @@ namespace ttt::vision {
 /// Mixing of pictures within a batch, and label smoothing. The defaults are the official recipe
 /// (timm 0.4.12's Mixup in mode "batch").
 struct MixOptions {
-  double mixup_alpha = 0.8;   ///< 0: no mixup
-  double cutmix_alpha = 1.0;  ///< 0: no cutmix
-  double probability = 1.0;   ///< of mixing a batch at all
+  double mixup_alpha = 0.8;         ///< 0: no mixup
+  double cutmix_alpha = 1.0;        ///< 0: no cutmix
+  double probability = 1.0;         ///< of mixing a batch at all
   double switch_probability = 0.5;  ///< of cutmix where both are on
   double smoothing = 0.1;
 };

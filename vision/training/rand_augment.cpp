@@ -20,7 +20,9 @@ std::uint8_t to_byte(double value) {
   return static_cast<std::uint8_t>(std::clamp(value, 0.0, 255.0));
 }
 
-double signed_by_chance(double value, Random& random) { return random.chance(0.5) ? -value : value; }
+double signed_by_chance(double value, Random& random) {
+  return random.chance(0.5) ? -value : value;
+}
 
 template <typename Function>
 void map_values(Image& image, const Function& function) {
@@ -236,22 +238,21 @@ void translate_y(Image& image, double magnitude, const Fill& fill, Random& rando
 }  // namespace
 
 const std::vector<RandAugmentOp>& rand_augment_operations() {
-  static const std::vector<RandAugmentOp> operations{
-      {"auto_contrast", auto_contrast},
-      {"equalize", equalize},
-      {"invert", invert},
-      {"rotate", rotate},
-      {"posterize", posterize},
-      {"solarize", solarize},
-      {"solarize_add", solarize_add},
-      {"color", color},
-      {"contrast", contrast},
-      {"brightness", brightness},
-      {"sharpness", sharpness},
-      {"shear_x", shear_x},
-      {"shear_y", shear_y},
-      {"translate_x", translate_x},
-      {"translate_y", translate_y}};
+  static const std::vector<RandAugmentOp> operations{{"auto_contrast", auto_contrast},
+                                                     {"equalize", equalize},
+                                                     {"invert", invert},
+                                                     {"rotate", rotate},
+                                                     {"posterize", posterize},
+                                                     {"solarize", solarize},
+                                                     {"solarize_add", solarize_add},
+                                                     {"color", color},
+                                                     {"contrast", contrast},
+                                                     {"brightness", brightness},
+                                                     {"sharpness", sharpness},
+                                                     {"shear_x", shear_x},
+                                                     {"shear_y", shear_y},
+                                                     {"translate_x", translate_x},
+                                                     {"translate_y", translate_y}};
   return operations;
 }
 
@@ -264,9 +265,9 @@ void rand_augment(Image& image, const AugmentOptions& options, Random& random) {
     const RandAugmentOp& operation =
         operations[static_cast<std::size_t>(random.below(std::ssize(operations)))];
     if (!random.chance(0.5)) continue;
-    const double magnitude = std::clamp(
-        options.rand_augment_magnitude + options.rand_augment_std * random.normal(), 0.0,
-        kMaxMagnitude);
+    const double magnitude =
+        std::clamp(options.rand_augment_magnitude + options.rand_augment_std * random.normal(), 0.0,
+                   kMaxMagnitude);
     operation.apply(image, magnitude, fill, random);
   }
 }

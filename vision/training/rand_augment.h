@@ -10,8 +10,8 @@
 namespace ttt::vision {
 
 /// One operation of RandAugment at a magnitude from 0 to 10, in place. "Increasing" variants: the
-/// effect grows with the magnitude (timm 0.4.12: rand_augment_transform with inc1). `random` decides
-/// signs; `fill` colours what comes in from outside.
+/// effect grows with the magnitude (timm 0.4.12: rand_augment_transform with inc1). `random`
+/// decides signs; `fill` colours what comes in from outside.
 struct RandAugmentOp {
   std::string_view name;
   void (*apply)(Image& image, double magnitude, const std::array<std::uint8_t, 3>& fill,

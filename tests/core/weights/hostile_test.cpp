@@ -119,6 +119,20 @@ TEST(HostilePickle, FloodsOfValuesAreBounded) {
                   "more than 4000000 values");
 }
 
+TEST(HostilePickle, SharedListsThatUnfoldAndLongNamesTakeNoTime) {
+  std::string lists = "]("s + repeat("N", 500) + "eq\0"s;
+  for (int level = 0; level < 6; ++level) lists += "]("s + repeat("h\0"s, 500) + "eq\0"s;
+  EXPECT_CONTAINS(open_error(torch_bytes(pickle::dict({{"lists", lists}}))), "lists: list");
+  const test::TempDir folder;
+  const std::pair<std::string, std::string> model{"model",
+                                                  pickle::dict({{"w", pickle::tensor({})}})};
+  test::write_bytes(folder / "f", torch_bytes(pickle::dict({model, {"lists", lists}})));
+  EXPECT_EQ(WeightFile::open(folder / "f").skipped(), std::vector<std::string>{"lists: list"});
+  const std::string name = repeat("module.", 1'000'000) + "w";
+  EXPECT_CONTAINS(open_error(torch_bytes(pickle::dict({{name, pickle::tensor({})}}))),
+                  "a name of 7000001 bytes");
+}
+
 TEST(HostilePickle, NothingIsExecuted) {
   const test::TempDir folder;
   const fs::path flag = folder / "executed";

@@ -1,0 +1,234 @@
+// SPDX-FileCopyrightText: The ttt authors
+// SPDX-License-Identifier: Apache-2.0
+#include "apps/classify/setup.h"
+
+#include "apps/common/text.h"
+#include "core/log.h"
+
+#include <ATen/Context.h>
+#include <ATen/Parallel.h>
+#include <spdlog/fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <fstream>
+#include <random>
+#include <sstream>
+
+namespace ttt::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr double kMebibyte = 1024.0 * 1024.0;
+
+std::uint64_t choose_seed(std::int64_t request) {
+  if (request >= 0) return static_cast<std::uint64_t>(request);
+  std::random_device source;
+  // 53 bits survive every JSON reader.
+  const std::uint64_t seed = ((std::uint64_t{source()} << 32) | source()) >> 11;
+  log_info("seed {}", seed);
+  return seed;
+}
+
+void configure_torch(const ClassifyOptions& options) {
+  if (options.threads) at::set_num_threads(static_cast<int>(*options.threads));
+  at::globalContext().setAllowTF32CuBLAS(options.tf32);
+  at::globalContext().setAllowTF32CuDNN(options.tf32);
+  if (!options.deterministic) return;
+  at::globalContext().setDeterministicAlgorithms(true, /*warn_only=*/false);
+  at::globalContext().setDeterministicCuDNN(true);
+  at::globalContext().setBenchmarkCuDNN(false);
+  log_info("deterministic: the same numbers each time with the same --threads, --batch and device");
+}
+
+std::array<float, 3> to_float(const std::array<double, 3>& values) {
+  std::array<float, 3> result{};
+  std::transform(values.begin(), values.end(), result.begin(),
+                 [](double value) { return static_cast<float>(value); });
+  return result;
+}
+
+void resolve_preprocess(ClassifySetup& setup, const ClassifyOptions& options) {
+  PreprocessOptions& preprocess = setup.job.preprocess;
+  preprocess = setup.classifier.default_preprocess();
+  setup.preprocess_origin = setup.classifier.preprocess_origin();
+  std::vector<std::string> changed;
+  if (options.size) {
+    preprocess.width = options.size->width;
+    preprocess.height = options.size->height;
+    changed.emplace_back("size");
+  }
+  if (options.resize != "auto") {
+    preprocess.rule = options.resize == "squash" ? ResizeRule::squash : ResizeRule::cover;
+    changed.emplace_back("resize");
+  }
+  if (options.crop_pct) {
+    preprocess.crop_percent = *options.crop_pct;
+    changed.emplace_back("crop-pct");
+  }
+  if (options.mean) {
+    preprocess.mean = to_float(*options.mean);
+    changed.emplace_back("mean");
+  }
+  if (options.std) {
+    preprocess.std = to_float(*options.std);
+    changed.emplace_back("std");
+  }
+  if (!changed.empty())
+    setup.preprocess_origin += fmt::format(", changed: {}", fmt::join(changed, ", "));
+}
+
+void resolve_labels(ClassifySetup& setup, const ClassifyOptions& options) {
+  setup.labels = setup.classifier.default_labels();
+  if (options.labels.empty()) return;
+  setup.labels = vision::LabelSet::from_file(options.labels);
+  const auto classes = static_cast<std::size_t>(setup.classifier.spec().classes());
+  if (setup.labels.size() != classes)
+    log_warning("{} labels for {} classes (--labels {})", setup.labels.size(), classes,
+                printable(options.labels));
+}
+
+std::string numbers_text(const std::array<float, 3>& values) {
+  return fmt::format("{:g},{:g},{:g}", values[0], values[1], values[2]);
+}
+
+std::string preprocess_text(const ClassifySetup& setup, const ClassifyOptions& options) {
+  const PreprocessOptions& preprocess = setup.job.preprocess;
+  const std::string rule = preprocess.rule == ResizeRule::squash
+                               ? "squash"
+                               : fmt::format("cover, crop-pct {:g}", preprocess.crop_percent);
+  return fmt::format("{}x{}, {}, bicubic, mean {}, std {}, decode {} ({})", preprocess.width,
+                     preprocess.height, rule, numbers_text(preprocess.mean),
+                     numbers_text(preprocess.std), options.decode, setup.preprocess_origin);
+}
+
+/// First number of a line like "MemAvailable:   123 kB" or of a file that is just a number.
+std::optional<std::int64_t> number_in(const std::string& path, const std::string& label) {
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) {
+    if (!line.starts_with(label)) continue;
+    std::int64_t value = 0;
+    if (std::istringstream(line.substr(label.size())) >> value) return value;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+ClassifySetup set_up(const ClassifyOptions& options) {
+  configure_torch(options);
+  const DeviceChoice device = choose_device(options.device);
+  const std::uint64_t seed = choose_seed(options.seed);
+  const c10::ScalarType dtype = vision::parse_compute_dtype(options.dtype);
+  ClassifySetup setup{
+      .classifier = vision::Classifier::load({.weights = options.weights,
+                                              .weights_key = options.weights_key,
+                                              .model = options.model,
+                                              .random_weights = options.random_weights,
+                                              .seed = seed,
+                                              .allow_missing = options.allow_missing,
+                                              .allow_unexpected = options.allow_unexpected,
+                                              .dtype = dtype,
+                                              .device = device.device}),
+      .device = device,
+      .dtype = dtype,
+      .seed = seed};
+  resolve_preprocess(setup, options);
+  resolve_labels(setup, options);
+  setup.job.decode = options.decode == "official" ? DecodeMode::official : DecodeMode::photo;
+  // Inner reports are means over a batch; one picture per batch makes them the picture's own.
+  setup.job.batch = options.inner_report ? 1 : options.batch;
+  setup.job.workers = options.workers;
+  setup.job.top_k = options.top_k;
+  setup.job.stop_on_error = options.on_error == "stop";
+  setup.job.context.backend = ops::parse_backend(options.backend);
+  setup.job.context.inner_update = options.inner_update;
+  return setup;
+}
+
+void announce(const ClassifySetup& setup, const ClassifyOptions& options, std::size_t pictures) {
+  const WeightFile* weights = setup.classifier.weights();
+  std::string source = fmt::format("random weights, seed {}", setup.seed);
+  if (weights != nullptr) {
+    source = printable(weights->path().string());
+    if (!weights->weights_key().empty()) source += " [" + printable(weights->weights_key()) + "]";
+  }
+  log_info("model: {}, {:.1f} M parameters, {} classes, from {}", setup.classifier.spec().name(),
+           static_cast<double>(setup.classifier.parameter_count()) / 1e6,
+           setup.classifier.spec().classes(), source);
+  log_info("pre-processing: {}", preprocess_text(setup, options));
+  log_info("running: {} picture{} on {} ({}), backend {}, {}, {} threads, batch {}", pictures,
+           pictures == 1 ? "" : "s", setup.device.device.str(), setup.device.reason,
+           options.backend, options.dtype, at::get_num_threads(), setup.job.batch);
+}
+
+Json describe(const ClassifySetup& setup, const ClassifyOptions& options) {
+  const PreprocessOptions& preprocess = setup.job.preprocess;
+  const WeightFile* weights = setup.classifier.weights();
+  Json result{{"model", setup.classifier.spec().name()},
+              {"classes", setup.classifier.spec().classes()},
+              {"weights", weights ? Json(utf8_text(weights->path().string())) : Json(nullptr)},
+              {"weights_hash", weights ? Json(weights->content_hash()) : Json(nullptr)},
+              {"weights_key", weights ? Json(weights->weights_key()) : Json(nullptr)},
+              {"seed", setup.seed},
+              {"device", setup.device.device.str()},
+              {"device_reason", setup.device.reason},
+              {"backend", options.backend},
+              {"dtype", options.dtype},
+              {"tf32", options.tf32},
+              {"deterministic", options.deterministic},
+              {"threads", at::get_num_threads()},
+              {"batch", setup.job.batch},
+              {"workers", setup.job.workers},
+              {"inner_update", options.inner_update}};
+  const auto floats = [](const std::array<float, 3>& values) {
+    Json list = Json::array();
+    for (const float value : values) list.push_back(significant(value, 9));
+    return list;
+  };
+  result["preprocess"] = {{"width", preprocess.width},
+                          {"height", preprocess.height},
+                          {"resize", preprocess.rule == ResizeRule::squash ? "squash" : "cover"},
+                          {"crop_pct", preprocess.crop_percent},
+                          {"mean", floats(preprocess.mean)},
+                          {"std", floats(preprocess.std)},
+                          {"decode", options.decode},
+                          {"origin", setup.preprocess_origin}};
+  return result;
+}
+
+std::int64_t memory_need(const ClassifySetup& setup) {
+  return vision::estimate_memory(setup.classifier.spec(), setup.job.batch,
+                                 setup.job.preprocess.width, setup.job.preprocess.height,
+                                 setup.dtype);
+}
+
+std::optional<std::int64_t> memory_available() {
+  const std::optional<std::int64_t> kibibytes = number_in("/proc/meminfo", "MemAvailable:");
+  if (!kibibytes) return std::nullopt;
+  std::int64_t available = *kibibytes * 1024;
+  // A container's own limit, where there is one ("max" is not a number).
+  const auto limit = number_in("/sys/fs/cgroup/memory.max", "");
+  const auto used = number_in("/sys/fs/cgroup/memory.current", "");
+  const auto cache = number_in("/sys/fs/cgroup/memory.stat", "inactive_file ");
+  if (limit && used)
+    available = std::min(available, std::max<std::int64_t>(0, *limit - *used + cache.value_or(0)));
+  return available;
+}
+
+void check_memory(const ClassifySetup& setup) {
+  if (setup.device.device.is_cuda()) return;
+  const std::int64_t need = memory_need(setup);
+  const std::optional<std::int64_t> available = memory_available();
+  log_debug("estimated memory: {:.0f} MiB", static_cast<double>(need) / kMebibyte);
+  TTT_CHECK(!available || need <= *available, memory,
+            fmt::format("a batch of {} at {}x{} needs about {:.0f} MiB, and {:.0f} MiB are free",
+                        setup.job.batch, setup.job.preprocess.width, setup.job.preprocess.height,
+                        static_cast<double>(need) / kMebibyte,
+                        static_cast<double>(*available) / kMebibyte),
+            "--batch, --size",
+            setup.job.batch > 1 ? "use a smaller --batch" : "use a smaller --size");
+}
+
+}  // namespace ttt::cli

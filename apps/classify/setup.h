@@ -1,0 +1,43 @@
+// SPDX-FileCopyrightText: The ttt authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "apps/classify/options.h"
+#include "vision/classify_job.h"
+
+#include <nlohmann/json.hpp>
+
+#include <string>
+
+namespace ttt::cli {
+
+/// A loaded model with everything that was decided for the run.
+struct ClassifySetup {
+  vision::Classifier classifier;
+  vision::LabelSet labels;
+  vision::ClassifyJobOptions job;
+  DeviceChoice device;
+  c10::ScalarType dtype = c10::ScalarType::Float;
+  std::uint64_t seed = 0;
+  std::string preprocess_origin;
+};
+
+/// Applies the options that concern LibTorch, chooses the device, loads the model and resolves the
+/// pre-processing: flags, then the weights' metadata, then published defaults.
+ClassifySetup set_up(const ClassifyOptions& options);
+
+/// Tells on the log what will be done.
+void announce(const ClassifySetup& setup, const ClassifyOptions& options, std::size_t pictures);
+
+/// Model, weights, pre-processing, device and the like, for summaries and run records. Reads the
+/// whole weight file, once, for its hash.
+nlohmann::ordered_json describe(const ClassifySetup& setup, const ClassifyOptions& options);
+
+/// Bytes that the run needs at its peak.
+std::int64_t memory_need(const ClassifySetup& setup);
+/// Bytes that can still be taken on this machine without swapping; nothing when unknown.
+std::optional<std::int64_t> memory_available();
+/// Throws Error(memory) with advice when the need is larger than what is there.
+void check_memory(const ClassifySetup& setup);
+
+}  // namespace ttt::cli

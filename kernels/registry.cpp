@@ -1,0 +1,37 @@
+// SPDX-FileCopyrightText: The ttt authors
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/registry.h"
+
+#include "core/seed.h"
+
+#include <ATen/CPUGeneratorImpl.h>
+#include <ATen/ops/randn.h>
+
+// One line per op.
+#define TTT_FOR_EACH_OP(X) \
+  X(depthwise_conv3x3)     \
+  X(rope_2d)               \
+  X(ttt_depthwise)         \
+  X(ttt_gated_linear)
+
+namespace ttt::ops {
+
+#define TTT_DECLARE_OP(op)         \
+  const OpSupport& op##_support(); \
+  std::vector<OpCase> op##_cases();
+TTT_FOR_EACH_OP(TTT_DECLARE_OP)
+#undef TTT_DECLARE_OP
+
+const std::vector<Op>& registry() {
+#define TTT_OP_ENTRY(op) {#op, op##_support, op##_cases},
+  static const std::vector<Op> ops{TTT_FOR_EACH_OP(TTT_OP_ENTRY)};
+#undef TTT_OP_ENTRY
+  return ops;
+}
+
+at::Tensor case_tensor(std::string_view name, at::IntArrayRef shape, double scale) {
+  const at::Generator generator = at::detail::createCPUGenerator(derive_seed(0, name));
+  return at::randn(shape, generator, at::TensorOptions().dtype(at::kDouble)).mul_(scale);
+}
+
+}  // namespace ttt::ops

@@ -1,0 +1,125 @@
+// SPDX-FileCopyrightText: The ttt authors
+// SPDX-License-Identifier: Apache-2.0
+#include "vision/classifier.h"
+
+#include "core/error.h"
+#include "core/log.h"
+#include "layers/module_weights.h"
+#include "vision/weights_metadata.h"
+
+#include <torch/torch.h>
+
+#include <new>
+#include <string_view>
+
+namespace ttt::vision {
+namespace {
+
+constexpr std::int64_t kImageNetClasses = 1000;
+
+/// The sentence that helps when weights and --model don't agree.
+std::string suggest(const std::optional<ModelSpec>& recognized, const std::string& asked) {
+  if (!recognized) return "`ttt inspect` shows what the file holds";
+  const std::string name = recognized->name();
+  if (name == asked) return "the file seems to be an incomplete or changed " + name;
+  if (name.find(' ') == std::string::npos)
+    return "these are the keys of " + name + "; use --model " + name;
+  return "these are the keys of " + name + "; leave out --model";
+}
+
+/// The architecture to build for a weight file.
+ModelSpec resolve_spec(const WeightFile& file, const std::string& preset,
+                       const std::optional<ModelSpec>& recognized) {
+  if (preset.empty()) {
+    TTT_CHECK(recognized, weights, "these are not the weights of a ViT3 or H-ViT3 classifier",
+              printable(file.path().string()), suggest(recognized, preset));
+    return *recognized;
+  }
+  ModelSpec spec = find_preset(preset).spec;
+  // A fine-tuned model keeps the preset's body and has a head of its own size.
+  const TensorInfo* head = file.find("head.weight");
+  if (head != nullptr && head->shape.size() == 2 && head->shape[0] > 0)
+    spec.set_classes(head->shape[0]);
+  return spec;
+}
+
+bool is_out_of_memory(const std::string& message) {
+  return message.find("out of memory") != std::string::npos ||
+         message.find("not enough memory") != std::string::npos ||
+         message.find("can't allocate memory") != std::string::npos;
+}
+
+}  // namespace
+
+c10::ScalarType parse_compute_dtype(std::string_view name) {
+  if (name == "fp32" || name == "float32" || name == "f32") return c10::ScalarType::Float;
+  if (name == "bf16" || name == "bfloat16") return c10::ScalarType::BFloat16;
+  if (name == "fp16" || name == "float16" || name == "half") return c10::ScalarType::Half;
+  throw Error(ErrorKind::usage, "unknown type \"" + printable(name) + "\"", "--dtype",
+              "use fp32, bf16 or fp16");
+}
+
+Classifier Classifier::load(const ClassifierOptions& options) {
+  TTT_CHECK(!(options.random_weights && !options.weights.empty()), usage,
+            "random weights and a weight file exclude each other", "--random-weights, --weights",
+            "give one of them");
+  Classifier result;
+  result.dtype_ = options.dtype;
+  result.device_ = options.device;
+  result.preprocess_origin_ = "published default";
+  if (options.random_weights) {
+    TTT_CHECK(!options.model.empty(), usage, "random weights need a model", "--random-weights",
+              "add --model, for example --model vit3_t");
+    result.spec_ = find_preset(options.model).spec;
+    result.model_ = result.spec_.build();
+    result.model_->initialize(options.seed);
+  } else {
+    TTT_CHECK(!options.weights.empty(), usage, "no weights were given", "--weights",
+              "give a checkpoint with --weights FILE, or --model NAME --random-weights for a test");
+    const WeightFile file = WeightFile::open(options.weights, {options.weights_key});
+    const std::optional<ModelSpec> recognized = recognize_model(file.tensors());
+    result.spec_ = resolve_spec(file, options.model, recognized);
+    result.model_ = result.spec_.build();
+    const LoadOptions load{.allow_missing = options.allow_missing,
+                           .allow_unexpected = options.allow_unexpected,
+                           .ignored = ignored_tensors(),
+                           .suggestion = [&] { return suggest(recognized, result.spec_.name()); }};
+    const LoadReport report = load_state_dict(file, layers::parameter_slots(*result.model_), load);
+    log_debug("{}", summary(report));
+    result.weights_ = file;
+    if (const auto stored = read_preprocess_metadata(file.metadata(), options.weights)) {
+      result.preprocess_ = *stored;
+      result.preprocess_origin_ = "weight file";
+    }
+    if (auto names = read_label_metadata(file.metadata(), options.weights); !names.empty())
+      result.labels_ = LabelSet::from_names(std::move(names));
+  }
+  if (result.labels_.size() == 0 && result.spec_.classes() == kImageNetClasses)
+    result.labels_ = LabelSet::imagenet();
+  result.model_->eval();
+  result.model_->prepare_for_inference();
+  result.model_->to(options.device, options.dtype);
+  return result;
+}
+
+std::int64_t Classifier::parameter_count() const {
+  std::int64_t count = 0;
+  for (const at::Tensor& parameter : model_->parameters()) count += parameter.numel();
+  return count;
+}
+
+ClassificationOutput Classifier::run(const at::Tensor& images,
+                                     const ForwardContext& context) const {
+  const c10::InferenceMode inference;
+  try {
+    const auto output = model_->forward(images.to(device_, dtype_), context);
+    return {output.logits.to(at::kCPU, at::kFloat), output.features.to(at::kCPU, at::kFloat)};
+  } catch (const std::bad_alloc&) {
+    throw Error(ErrorKind::memory, "not enough memory for a batch", "", "give a smaller --batch");
+  } catch (const c10::Error& error) {
+    if (!is_out_of_memory(error.what_without_backtrace())) throw;
+    throw Error(ErrorKind::memory, "not enough memory for a batch", "", "give a smaller --batch");
+  }
+}
+
+}  // namespace ttt::vision

@@ -1,0 +1,80 @@
+// SPDX-FileCopyrightText: The ttt authors
+// SPDX-License-Identifier: Apache-2.0
+#include "vision/classifier.h"
+
+#include <algorithm>
+
+namespace ttt::vision {
+namespace {
+
+constexpr std::int64_t kFloatBytes = 4;
+
+/// Elements that a transformer block holds at once: the residual stream, its normalised copy, and
+/// either the TTT part (qkv, mixed, projection) or the MLP part (`mlp_maps` hidden maps, result).
+std::int64_t block_elements(std::int64_t tokens, std::int64_t dim, std::int64_t heads,
+                            std::int64_t mlp_ratio, std::int64_t mlp_maps) {
+  const std::int64_t head_dim = dim / heads;
+  const std::int64_t inner = 3 * dim + 3 * head_dim + dim + head_dim + dim;
+  const std::int64_t mlp = mlp_maps * mlp_ratio * dim + dim;
+  return tokens * (2 * dim + std::max(inner, mlp));
+}
+
+std::int64_t activation_elements(const Vit3Config& c, std::int64_t width, std::int64_t height) {
+  const std::int64_t tokens = (width / c.patch) * (height / c.patch);
+  return block_elements(tokens, c.dim, c.heads, c.mlp_ratio, /*mlp_maps=*/1);
+}
+
+std::int64_t activation_elements(const HVit3Config& c, std::int64_t width, std::int64_t height) {
+  // The stem's widest moment: its fourth convolution reads half-size and writes quarter-size maps.
+  std::int64_t peak = width * height / 4 * c.dims[0] / 2 * 2;
+  peak = std::max(peak, width * height / 4 * c.dims[0] / 2 + width * height / 16 * 4 * c.dims[0]);
+  for (std::size_t i = 0; i < kStages; ++i) {
+    const std::int64_t stride = std::int64_t{4} << i;
+    const std::int64_t tokens = (width / stride) * (height / stride);
+    peak = std::max(peak, block_elements(tokens, c.dims[i], c.heads[i], c.mlp_ratio, 2));
+    // Patch merging expands to four times the next stage's channels before it shrinks the grid.
+    if (i + 1 < kStages)
+      peak = std::max(peak, tokens * (c.dims[i] + 4 * c.dims[i + 1] + c.dims[i + 1]));
+  }
+  return peak;
+}
+
+std::int64_t block_parameters(std::int64_t dim, std::int64_t heads, std::int64_t mlp_ratio) {
+  const std::int64_t head_dim = dim / heads;
+  return dim * (3 * dim + 3 * head_dim) + dim * (dim + head_dim) + 2 * mlp_ratio * dim * dim +
+         2 * heads * head_dim * head_dim;
+}
+
+/// The large matrices alone; biases and norms don't matter for an estimate.
+std::int64_t parameter_elements(const Vit3Config& c) {
+  return c.depth * block_parameters(c.dim, c.heads, c.mlp_ratio) + 3 * c.patch * c.patch * c.dim +
+         c.classes * c.dim;
+}
+
+std::int64_t parameter_elements(const HVit3Config& c) {
+  std::int64_t sum = c.classes * c.dims.back();
+  for (std::size_t i = 0; i < kStages; ++i) {
+    sum += c.depths[i] * block_parameters(c.dims[i], c.heads[i], c.mlp_ratio);
+    if (i + 1 < kStages) sum += 4 * c.dims[i + 1] * (c.dims[i] + c.dims[i + 1]);
+  }
+  return sum;
+}
+
+}  // namespace
+
+std::int64_t estimate_memory(const ModelSpec& spec, std::int64_t batch, std::int64_t width,
+                             std::int64_t height, c10::ScalarType dtype) {
+  const auto bytes = static_cast<std::int64_t>(c10::elementSize(dtype));
+  return std::visit(
+      [&](const auto& config) {
+        const std::int64_t parameters = parameter_elements(config);
+        // Weights are read as fp32, then converted.
+        const std::int64_t weights =
+            parameters * (dtype == c10::ScalarType::Float ? kFloatBytes : kFloatBytes + bytes);
+        const std::int64_t pictures = 3 * width * height * (2 * kFloatBytes + bytes);
+        return weights + batch * (pictures + activation_elements(config, width, height) * bytes);
+      },
+      spec.config);
+}
+
+}  // namespace ttt::vision
