@@ -62,13 +62,13 @@ Run::Run(Task& task, const TrainerOptions& options)
   if (task.average() != nullptr)
     average_ = std::make_unique<MovingAverage>(task.model(), *task.average(),
                                                options.ema_decay.value_or(0.9996));
-  std::filesystem::create_directories(options.folder / "checkpoints");
+  if (is_first()) std::filesystem::create_directories(options.folder / "checkpoints");
   if (options.resume) {
     resume();
-  } else {
+  } else if (is_first()) {
     store_.clear();
   }
-  log_ = std::make_unique<RunLog>(options.folder, step_ > 0 ? step_ : -1);
+  if (is_first()) log_ = std::make_unique<RunLog>(options.folder, step_ > 0 ? step_ : -1);
 }
 
 std::int64_t Run::last_step() const {
@@ -145,7 +145,7 @@ TrainingSummary Run::train(const ProgressCallback& callback) {
   while (!stops_here()) train_epoch(step_ / steps_per_epoch_, progress);
   progress.finish();
   if (saved_step_ != step_) save_checkpoint();
-  log_->write_curves();
+  if (log_) log_->write_curves();
   summary_.steps = step_;
   summary_.skipped_steps = skipped_;
   summary_.checkpoint = store_.model_path(step_);
@@ -163,8 +163,8 @@ void Run::train_epoch(std::int64_t epoch, Progress& progress) {
     const bool epoch_ends = step_in_epoch + 1 == steps_per_epoch_;
     if (epoch_ends) finish_epoch(epoch);
     const bool due = options_.checkpoint_steps > 0 && step_ % options_.checkpoint_steps == 0;
-    if ((due || cancel_requested()) && saved_step_ != step_) save_checkpoint();
-    TTT_CHECK(!cancel_requested(), interrupted,
+    if ((due || cancelled_) && saved_step_ != step_) save_checkpoint();
+    TTT_CHECK(!cancelled_, interrupted,
               fmt::format("training stopped after step {} of {}", step_, last_step()),
               printable(options_.folder.string()), "continue with --resume");
   }
@@ -187,8 +187,9 @@ void Run::train_step(std::int64_t epoch, std::int64_t step_in_epoch) {
     loss += batch.loss / static_cast<double>(options_.accumulate);
     if (i == 0) inner = batch.norms;
   }
+  loss = combine_processes(loss);
   gradient_norm_ = gradient_norm(parameters_);
-  if (norms) log_norms(inner);
+  if (norms && log_) log_norms(inner);
   if (std::isfinite(loss) && std::isfinite(gradient_norm_)) {
     update(loss, learning_rate);
   } else {
@@ -198,6 +199,23 @@ void Run::train_step(std::int64_t epoch, std::int64_t step_in_epoch) {
   ++step_;
   if (step_ % options_.log_steps == 0 || step_in_epoch + 1 == steps_per_epoch_)
     log_step(epoch, learning_rate);
+}
+
+double Run::combine_processes(double loss) {
+  cancelled_ = cancel_requested();
+  if (!options_.processes) return loss;
+  const auto size = static_cast<double>(options_.processes->size());
+  std::vector<at::Tensor> gradients;
+  for (const NamedTensor& p : parameters_)
+    if (p.tensor.grad().defined()) gradients.push_back(p.tensor.grad());
+  options_.processes->sum(gradients);
+  const torch::NoGradGuard no_grad;
+  at::_foreach_div_(gradients, size);
+  // A request to stop reaches one process only; all must stop after the same step.
+  const at::Tensor shared = at::tensor({loss, cancelled_ ? 1.0 : 0.0}, at::kDouble);
+  options_.processes->sum(shared);
+  cancelled_ = shared[1].item<double>() > 0;
+  return shared[0].item<double>() / size;
 }
 
 void Run::update(double loss, double learning_rate) {
@@ -218,7 +236,7 @@ void Run::skip(double loss, double norm) {
   for (std::size_t i = 0; i < buffers_.size(); ++i) buffers_[i].tensor.copy_(buffers_before_[i]);
   log_warning("step {} skipped: loss {}, gradient norm {} ({} skipped so far)", step_, loss, norm,
               skipped_);
-  log_->write({{"kind", "skipped"}, {"step", step_ + 1}});
+  if (log_) log_->write({{"kind", "skipped"}, {"step", step_ + 1}});
   TTT_CHECK(skipped_in_row_ < options_.max_skipped_in_row, check,
             fmt::format("the loss was not finite for {} steps in a row", skipped_in_row_),
             fmt::format("step {}", step_),
@@ -226,7 +244,7 @@ void Run::skip(double loss, double norm) {
 }
 
 void Run::log_step(std::int64_t epoch, double learning_rate) {
-  if (loss_count_ == 0) return;
+  if (loss_count_ == 0 || !log_) return;
   log_->write({{"kind", "step"},
                {"step", step_},
                {"epoch", epoch},
@@ -249,6 +267,8 @@ void Run::log_norms(const Metrics& inner) {
 }
 
 void Run::finish_epoch(std::int64_t epoch) {
+  cancelled_ = cancelled_ || (!options_.processes && cancel_requested());
+  if (!is_first()) return;
   const bool last = epoch + 1 == options_.epochs;
   if (last || (epoch + 1) % options_.evaluate_epochs == 0) evaluate(epoch);
   if (last || (epoch + 1) % options_.checkpoint_epochs == 0) save_checkpoint();
@@ -287,6 +307,8 @@ void Run::consider_best(const Metrics& metrics, bool average) {
 }
 
 void Run::save_checkpoint() {
+  saved_step_ = step_;
+  if (!is_first()) return;
   Checkpoint checkpoint{.step = step_, .state_metadata = run_metadata()};
   checkpoint.model = state_dict(average_ ? *task_.average() : task_.model());
   checkpoint.model_metadata = task_.model_metadata();
@@ -297,7 +319,6 @@ void Run::save_checkpoint() {
     for (NamedTensor& item : with_prefix(kWeightsPrefix, state_dict(task_.model())))
       checkpoint.state.push_back(std::move(item));
   store_.save(checkpoint);
-  saved_step_ = step_;
 }
 
 }  // namespace ttt::training

@@ -22,6 +22,8 @@ class Run {
   void check_settings(const Metadata& saved, const std::string& where) const;
   void train_epoch(std::int64_t epoch, Progress& progress);
   void train_step(std::int64_t epoch, std::int64_t step_in_epoch);
+  double combine_processes(double loss);
+  bool is_first() const { return !options_.processes || options_.processes->is_first(); }
   void update(double loss, double learning_rate);
   void skip(double loss, double norm);
   void log_step(std::int64_t epoch, double learning_rate);
@@ -48,6 +50,7 @@ class Run {
   std::int64_t skipped_in_row_ = 0;
   std::int64_t saved_step_ = -1;
   double best_score_ = -1.0;
+  bool cancelled_ = false;  ///< in any process
   double gradient_norm_ = 0.0;
   double loss_sum_ = 0.0;  ///< since the last row of the log
   std::int64_t loss_count_ = 0;

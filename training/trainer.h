@@ -5,6 +5,7 @@
 #include "core/progress.h"
 #include "training/checkpoints.h"
 #include "training/optimizer.h"
+#include "training/process_group.h"
 #include "training/schedule.h"
 
 #include <memory>
@@ -70,6 +71,7 @@ struct TrainerOptions {
   std::int64_t max_steps = 0;            ///< stop after so many steps of the run; 0: no limit
   std::int64_t max_skipped_in_row = 50;  ///< non-finite steps in a row before giving up
   bool resume = false;
+  std::shared_ptr<ProcessGroup> processes;  ///< null for one process
 };
 
 struct TrainingSummary {
@@ -83,7 +85,8 @@ struct TrainingSummary {
 
 /// Trains until the last epoch. A cancelled run (core/cancel.h) saves a checkpoint and throws
 /// Error(interrupted). Throws Error(check) when the loss stays non-finite, Error(usage) when a
-/// resumed run was started with other settings.
+/// resumed run was started with other settings. With several processes, gradients are averaged over
+/// them; the first one alone evaluates and writes.
 TrainingSummary train(Task& task, const TrainerOptions& options, const ProgressCallback& progress);
 
 struct OverfitResult {

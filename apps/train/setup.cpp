@@ -161,8 +161,10 @@ vision::ClassificationTaskOptions task_options_of(const TrainOptions& options, s
   return result;
 }
 
-training::TrainerOptions trainer_options_of(const TrainOptions& options, std::uint64_t seed) {
-  const std::int64_t global_batch = options.batch * options.accumulate;
+training::TrainerOptions trainer_options_of(const TrainOptions& options, std::uint64_t seed,
+                                            std::shared_ptr<training::ProcessGroup> processes) {
+  const std::int64_t global_batch =
+      options.batch * options.accumulate * (processes ? processes->size() : 1);
   training::TrainerOptions result{.folder = options.output,
                                   .seed = seed,
                                   .epochs = options.epochs,
@@ -189,6 +191,7 @@ training::TrainerOptions trainer_options_of(const TrainOptions& options, std::ui
   result.norms_steps = options.norms_steps;
   result.max_steps = options.max_steps;
   result.resume = options.resume;
+  result.processes = std::move(processes);
   return result;
 }
 
@@ -216,13 +219,17 @@ void load_initial_weights(vision::ClassificationModel& model, const TrainOptions
 TrainSetup set_up_training(const TrainOptions& options) {
   if (options.threads) at::set_num_threads(static_cast<int>(*options.threads));
   const DeviceChoice device = choose_device(options.device);
+  const auto processes = training::ProcessGroup::from_environment();
+  TTT_CHECK(!processes || options.seed >= 0, usage, "several processes need one seed", "--seed",
+            "choose a seed that isn't negative");
   const std::uint64_t seed = choose_seed(options.seed);
   TrainSetup setup{.spec = parse_model(options)};
   open_data(setup, options);
   setup.spec.set_classes(static_cast<std::int64_t>(setup.data->classes().size()));
+  setup.trainer = trainer_options_of(options, seed, processes);
   setup.task_options = task_options_of(options, seed);
   setup.task_options.device = device.device;
-  setup.trainer = trainer_options_of(options, seed);
+  setup.task_options.processes = setup.trainer.processes;
   const auto model = setup.spec.build();
   const PreprocessOptions& size = setup.task_options.augment.preprocess;
   vision::check_image_size(size.width, size.height, model->size_multiple());
@@ -249,6 +256,8 @@ void announce(const TrainSetup& setup, const TrainOptions& options) {
   log_info("{} epochs of {} steps of {} pictures, learning rate {:.3g}, seed {}", options.epochs,
            setup.task->batches_per_epoch() / options.accumulate, options.batch * options.accumulate,
            setup.trainer.schedule.base, setup.trainer.seed);
+  if (setup.trainer.processes)
+    log_info("process {} of {}", setup.trainer.processes->rank(), setup.trainer.processes->size());
 }
 
 }  // namespace ttt::cli

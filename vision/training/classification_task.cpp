@@ -4,6 +4,7 @@
 
 #include "core/error.h"
 #include "core/log.h"
+#include "layers/holders.h"
 #include "training/autocast.h"
 #include "training/data_order.h"
 #include "vision/accuracy.h"
@@ -54,6 +55,9 @@ ClassificationTask::ClassificationTask(std::shared_ptr<ClassificationModel> mode
             "MESA learns from the averaged model, and averaging is off", "--mesa",
             "set --ema-decay");
   model_->to(options.device);
+  if (options.processes)
+    layers::synchronize_batch_norms(
+        *model_, [group = options.processes](const at::Tensor& tensor) { group->sum(tensor); });
   if (!average_) return;
   average_->to(options.device);
   average_->eval();
@@ -63,13 +67,21 @@ ClassificationTask::ClassificationTask(std::shared_ptr<ClassificationModel> mode
 ClassificationTask::~ClassificationTask() = default;
 
 std::int64_t ClassificationTask::batches_per_epoch() const {
-  return data_->size() / options_.batch;
+  const std::int64_t processes = options_.processes ? options_.processes->size() : 1;
+  return data_->size() / (options_.batch * processes);
+}
+
+std::int64_t ClassificationTask::joint_batch(std::int64_t batch) const {
+  if (!options_.processes) return batch;
+  return batch * options_.processes->size() + options_.processes->rank();
 }
 
 training::Metadata ClassificationTask::fixed_settings() const {
-  return {{"batch", std::to_string(options_.batch)},
-          {"training pictures", std::to_string(data_->size())},
-          {"classes", std::to_string(data_->classes().size())}};
+  training::Metadata settings{{"batch", std::to_string(options_.batch)},
+                              {"training pictures", std::to_string(data_->size())},
+                              {"classes", std::to_string(data_->classes().size())}};
+  if (options_.processes) settings["processes"] = std::to_string(options_.processes->size());
+  return settings;
 }
 
 void ClassificationTask::start_epoch(std::int64_t epoch, std::int64_t first_batch) {
@@ -104,7 +116,8 @@ ClassificationTask::Batch ClassificationTask::make_batch(std::int64_t epoch,
   const PreprocessOptions& size = options_.augment.preprocess;
   Batch result{at::empty({options_.batch, 3, size.height, size.width}, at::kFloat), {}};
   for (std::int64_t i = 0; i < options_.batch; ++i) {
-    const std::int64_t index = order[static_cast<std::size_t>(batch * options_.batch + i)];
+    const std::int64_t index =
+        order[static_cast<std::size_t>(joint_batch(batch) * options_.batch + i)];
     const auto [image, label] = load_or_replace(index);
     training::Random random(training::sample_seed(options_.seed, epoch, index));
     augment(*image, options_.augment, random,
@@ -119,7 +132,7 @@ ForwardContext ClassificationTask::training_context(const BatchPosition& positio
   ForwardContext context{.backend = options_.backend, .recompute = options_.recompute};
   if (options_.drop_path > 0) {
     training::Random random(training::step_seed(
-        options_.seed, "drop", position.epoch * batches_per_epoch() + position.batch));
+        options_.seed, "drop", joint_batch(position.epoch * batches_per_epoch() + position.batch)));
     context.branch_factors =
         draw_branch_factors(model_->blocks(), batch_size, options_.drop_path, random)
             .to(options_.device);
@@ -145,7 +158,7 @@ at::Tensor ClassificationTask::loss(const at::Tensor& logits, const at::Tensor& 
 BatchResult ClassificationTask::forward_backward(const BatchPosition& position) {
   Batch batch = prefetch_->next();
   training::Random random(training::step_seed(
-      options_.seed, "mix", position.epoch * batches_per_epoch() + position.batch));
+      options_.seed, "mix", joint_batch(position.epoch * batches_per_epoch() + position.batch)));
   const auto classes = static_cast<std::int64_t>(data_->classes().size());
   const at::Tensor targets =
       mix_batch(batch.images, batch.labels, classes, options_.mix, random).to(options_.device);

@@ -29,6 +29,7 @@ struct ClassificationTaskOptions {
   bool recompute = false;               ///< keep block inputs only, run blocks twice
   ops::Backend backend = ops::Backend::automatic;
   c10::Device device{c10::DeviceType::CPU};
+  std::shared_ptr<training::ProcessGroup> processes;  ///< null for one process
 };
 
 /// Image classification as a training task: soft-target cross-entropy on augmented, mixed pictures.
@@ -61,6 +62,8 @@ class ClassificationTask : public training::Task {
     std::vector<std::int64_t> labels;
   };
 
+  /// Position of a batch of this process among the batches of all of them.
+  std::int64_t joint_batch(std::int64_t batch) const;
   Batch make_batch(std::int64_t epoch, const std::vector<std::int64_t>& order,
                    std::int64_t batch) const;
   std::pair<std::shared_ptr<const Image>, std::int64_t> load_or_replace(std::int64_t index) const;

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "vision/training/augment.h"
 
-#include "tests/vision/training/test_pictures.h"
+#include "tests/support/pictures.h"
 #include "vision/training/rand_augment.h"
 
 #include <gtest/gtest.h>

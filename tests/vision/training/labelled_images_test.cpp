@@ -5,7 +5,7 @@
 #include "core/atomic_file.h"
 #include "core/error.h"
 #include "tests/support/paths.h"
-#include "tests/vision/training/test_pictures.h"
+#include "tests/support/pictures.h"
 
 #include <gtest/gtest.h>
 

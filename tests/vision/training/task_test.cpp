@@ -3,7 +3,7 @@
 #include "core/atomic_file.h"
 #include "core/error.h"
 #include "tests/support/paths.h"
-#include "tests/vision/training/test_pictures.h"
+#include "tests/support/pictures.h"
 #include "training/gradients.h"
 #include "vision/training/classification_task.h"
 #include "vision/vit3.h"

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The ttt authors
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/vision/training/test_pictures.h"
+#include "tests/support/pictures.h"
 
 #include <spdlog/fmt/fmt.h>
 
