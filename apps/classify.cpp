@@ -49,7 +49,7 @@ int classify_command(const std::vector<std::string>& arguments) {
   check_options(options);
   const ResultFormat format = choose_format(options.format, options.output);
   install_cancel_signal_handler();
-  if (options.stdin_jsonl) return serve(set_up(options), options);
+  if (options.stdin_jsonl) return serve(set_up(options, true), options);
   return ClassifyRun(table, options, format).run();
 }
 

@@ -12,13 +12,13 @@ if(CCACHE_PROGRAM AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${TTT_CCACHE})
 endif()
 
-# -Wrestrict: g++ 12 reports it inside std::string where there is nothing (GCC bug 105651).
+# -Wrestrict, -Wstringop-overflow: g++ 12 reports them inside std::string where there is nothing (GCC bug 105651).
 add_library(ttt_options INTERFACE)
 target_compile_features(ttt_options INTERFACE cxx_std_20)
 target_include_directories(ttt_options INTERFACE ${PROJECT_SOURCE_DIR})
 target_compile_options(ttt_options INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wpedantic -Wshadow=local -Wnon-virtual-dtor -Woverloaded-virtual
-  -Wno-missing-field-initializers $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>>)
+  -Wno-missing-field-initializers $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict;-Wno-stringop-overflow>>)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   target_compile_options(ttt_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-fpch-preprocess>)
 endif()

@@ -15,7 +15,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr int kProbabilityDigits = 6;
-constexpr int kFloatDigits = 9;  // enough to give the same fp32 back
+constexpr int kReportDigits = 9;
 
 /// Place of the true class among the scores, counted from 1; ties by index.
 std::int64_t rank_of(std::int64_t truth, std::span<const float> logits) {
@@ -99,7 +99,7 @@ Json make_row(const vision::ClassifyRow& row, const std::string& name,
   }
   if (settings.logits && !row.error) {
     Json& logits = result["logits"] = Json::array();
-    for (const float logit : row.logits) logits.push_back(significant(logit, kFloatDigits));
+    for (const float logit : row.logits) logits.push_back(shortest(logit));
   }
   if (row.width > 0) {
     result["width"] = row.width;
@@ -113,10 +113,10 @@ Json inner_json(std::span<const vision::InnerStepReport> reports) {
   Json layers = Json::array();
   for (const vision::InnerStepReport& report : reports) {
     const auto model = [](double before, double after, double gradient, double update) {
-      return Json{{"loss_before", significant(before, kFloatDigits)},
-                  {"loss_after", significant(after, kFloatDigits)},
-                  {"gradient_norm", significant(gradient, kFloatDigits)},
-                  {"update_ratio", significant(update, kFloatDigits)}};
+      return Json{{"loss_before", significant(before, kReportDigits)},
+                  {"loss_after", significant(after, kReportDigits)},
+                  {"gradient_norm", significant(gradient, kReportDigits)},
+                  {"update_ratio", significant(update, kReportDigits)}};
     };
     layers.push_back(
         {{"layer", report.layer},

@@ -33,9 +33,17 @@ std::string dry_run_text(const ClassifySetup& setup, const ClassifyOptions& opti
   if (format == ResultFormat::jsonl) return dump_json(result) + "\n";
   if (format == ResultFormat::json) return dump_json(result, 2) + "\n";
   std::string text;
-  for (const auto& [key, value] : result.items())
-    text += fmt::format("{:<21} {}\n", key,
+  const auto add = [&](const std::string& name, const Json& value) {
+    text += fmt::format("{:<21} {}\n", name,
                         value.is_string() ? printable(value.get<std::string>()) : dump_json(value));
+  };
+  for (const auto& [key, value] : result.items()) {
+    if (!value.is_object()) {
+      add(key, value);
+      continue;
+    }
+    for (const auto& [name, item] : value.items()) add(key + "." + name, item);
+  }
   return text;
 }
 
@@ -55,7 +63,8 @@ int ClassifyRun::run() {
     features_ = std::make_unique<FeatureFile>(options_.features, options_.overwrite);
   ProgressDisplay progress(progress_settings(options_.general));
   inputs_ = gather_inputs(options_);
-  setup_.emplace(set_up(options_));
+  setup_.emplace(set_up(
+      options_, options_.dry_run || format_ != ResultFormat::table || !to_stdout(options_.output)));
   if (options_.dry_run) {
     write_stdout(dry_run_text(*setup_, options_, inputs_.items.size(), format_));
     return 0;
@@ -104,6 +113,8 @@ void ClassifyRun::open_outputs() {
   record_ = begin_run_record(table_);
   record_.update(describe(*setup_, options_));
   record_["identity"] = identity();
+  if (options_.resume && FileSink::has_earlier(options_.output))
+    check_same_run(read_run_record(options_.output), record_, options_.output);
   auto sink = std::make_unique<FileSink>(
       FileSink::Settings{options_.output, options_.overwrite, options_.resume},
       std::move(renderer));
@@ -115,7 +126,6 @@ void ClassifyRun::open_outputs() {
 void ClassifyRun::skip_finished(FileSink& sink) {
   std::map<std::string, int> finished = sink.finished();
   if (finished.empty()) return;
-  check_same_run(read_run_record(options_.output), record_, options_.output);
   std::vector<std::string> order;
   std::vector<InputItem> items;
   std::vector<std::optional<Target>> targets;

@@ -116,7 +116,7 @@ std::optional<std::int64_t> number_in(const std::string& path, const std::string
 
 }  // namespace
 
-ClassifySetup set_up(const ClassifyOptions& options) {
+ClassifySetup set_up(const ClassifyOptions& options, bool with_hash) {
   configure_torch(options);
   const DeviceChoice device = choose_device(options.device);
   const std::uint64_t seed = choose_seed(options.seed);
@@ -134,6 +134,9 @@ ClassifySetup set_up(const ClassifyOptions& options) {
       .device = device,
       .dtype = dtype,
       .seed = seed};
+  if (const WeightFile* weights = setup.classifier.weights(); with_hash && weights != nullptr)
+    setup.weights_hash =
+        std::async(std::launch::async, [file = *weights] { return file.content_hash(); }).share();
   resolve_preprocess(setup, options);
   resolve_labels(setup, options);
   setup.job.decode = options.decode == "official" ? DecodeMode::official : DecodeMode::photo;
@@ -166,25 +169,26 @@ void announce(const ClassifySetup& setup, const ClassifyOptions& options, std::s
 Json describe(const ClassifySetup& setup, const ClassifyOptions& options) {
   const PreprocessOptions& preprocess = setup.job.preprocess;
   const WeightFile* weights = setup.classifier.weights();
-  Json result{{"model", setup.classifier.spec().name()},
-              {"classes", setup.classifier.spec().classes()},
-              {"weights", weights ? Json(utf8_text(weights->path().string())) : Json(nullptr)},
-              {"weights_hash", weights ? Json(weights->content_hash()) : Json(nullptr)},
-              {"weights_key", weights ? Json(weights->weights_key()) : Json(nullptr)},
-              {"seed", setup.seed},
-              {"device", setup.device.device.str()},
-              {"device_reason", setup.device.reason},
-              {"backend", options.backend},
-              {"dtype", options.dtype},
-              {"tf32", options.tf32},
-              {"deterministic", options.deterministic},
-              {"threads", at::get_num_threads()},
-              {"batch", setup.job.batch},
-              {"workers", setup.job.workers},
-              {"inner_update", options.inner_update}};
+  Json result{
+      {"model", setup.classifier.spec().name()},
+      {"classes", setup.classifier.spec().classes()},
+      {"weights", weights ? Json(utf8_text(weights->path().string())) : Json(nullptr)},
+      {"weights_hash", setup.weights_hash.valid() ? Json(setup.weights_hash.get()) : Json(nullptr)},
+      {"weights_key", weights ? Json(weights->weights_key()) : Json(nullptr)},
+      {"seed", setup.seed},
+      {"device", setup.device.device.str()},
+      {"device_reason", setup.device.reason},
+      {"backend", options.backend},
+      {"dtype", options.dtype},
+      {"tf32", options.tf32},
+      {"deterministic", options.deterministic},
+      {"threads", at::get_num_threads()},
+      {"batch", setup.job.batch},
+      {"workers", setup.job.workers},
+      {"inner_update", options.inner_update}};
   const auto floats = [](const std::array<float, 3>& values) {
     Json list = Json::array();
-    for (const float value : values) list.push_back(significant(value, 9));
+    for (const float value : values) list.push_back(shortest(value));
     return list;
   };
   result["preprocess"] = {{"width", preprocess.width},

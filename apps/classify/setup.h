@@ -7,6 +7,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include <future>
+#include <optional>
 #include <string>
 
 namespace ttt::cli {
@@ -20,11 +22,14 @@ struct ClassifySetup {
   c10::ScalarType dtype = c10::ScalarType::Float;
   std::uint64_t seed = 0;
   std::string preprocess_origin;
+  /// Hash of the weight file, computed beside other work; not valid when it isn't wanted.
+  std::shared_future<std::string> weights_hash;
 };
 
 /// Applies the options that concern LibTorch, chooses the device, loads the model and resolves the
-/// pre-processing: flags, then the weights' metadata, then published defaults.
-ClassifySetup set_up(const ClassifyOptions& options);
+/// pre-processing: flags, then the weights' metadata, then published defaults. The hash of the
+/// weights costs a reading of the whole file, so it is computed only when `with_hash`.
+ClassifySetup set_up(const ClassifyOptions& options, bool with_hash);
 
 /// Tells on the log what will be done.
 void announce(const ClassifySetup& setup, const ClassifyOptions& options, std::size_t pictures);

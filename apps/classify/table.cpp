@@ -17,9 +17,9 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kFewClasses = 30;  // so many still fit on a screen
 
-/// Six significant digits with a fixed width for probabilities that matter.
-std::string probability_text(double value) {
-  return fmt::format("{:#.6g}", value);
+std::string time_text(double milliseconds) {
+  return milliseconds < 1000 ? fmt::format("{:.0f} ms", milliseconds)
+                             : fmt::format("{:.1f} s", milliseconds / 1000);
 }
 
 std::string picture_lines(const Json& row, const RowSettings& settings) {

@@ -96,6 +96,10 @@ void FileSink::check(const Settings& settings) {
                        "give --resume to go on with it, or --overwrite to start anew");
 }
 
+bool FileSink::has_earlier(const std::string& output) {
+  return exists(output) || exists(output + ".partial");
+}
+
 FileSink::FileSink(Settings settings, std::unique_ptr<ResultRenderer> renderer)
     : settings_(std::move(settings)),
       renderer_(std::move(renderer)),

@@ -40,6 +40,8 @@ class FileSink : public ResultSink {
   /// neither overwrite nor resume is set. The constructor calls it too; it is here for programs
   /// that want to know before other work.
   static void check(const Settings& settings);
+  /// Whether there is a result, finished or not, that --resume would go on with.
+  static bool has_earlier(const std::string& output);
   FileSink(Settings settings, std::unique_ptr<ResultRenderer> renderer);
   ~FileSink() override;
   FileSink(const FileSink&) = delete;

@@ -12,26 +12,50 @@
 #include <cstdio>
 #include <cstdlib>
 #include <limits>
+#include <utility>
 
 namespace ttt::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// A copy in which every string is valid UTF-8.
-Json with_utf8_strings(const Json& value) {
-  if (value.is_string()) return utf8_text(value.get_ref<const std::string&>());
-  if (value.is_array()) {
-    Json copy = Json::array();
-    for (const Json& item : value) copy.push_back(with_utf8_strings(item));
-    return copy;
+/// The shortest decimal text that gives the number back; nlohmann's own is sometimes longer.
+void write_number(std::string& out, double value) {
+  if (!std::isfinite(value)) {
+    out += "null";
+    return;
   }
-  if (value.is_object()) {
-    Json copy = Json::object();
-    for (const auto& [key, item] : value.items()) copy[utf8_text(key)] = with_utf8_strings(item);
-    return copy;
+  std::array<char, 32> buffer{};
+  const auto result = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value);
+  const std::string_view text(buffer.data(), static_cast<std::size_t>(result.ptr - buffer.data()));
+  out += text;
+  if (text.find_first_of(".e") == std::string_view::npos) out += ".0";  // stays a real number
+}
+
+void write_json(std::string& out, const Json& value, int indent, int level) {
+  const auto new_line = [&](int depth) {
+    if (indent < 0) return;
+    out += '\n';
+    out.append(static_cast<std::size_t>(indent * depth), ' ');
+  };
+  if (value.is_string()) {
+    out += Json(utf8_text(value.get_ref<const std::string&>())).dump();
+  } else if (value.is_number_float()) {
+    write_number(out, value.get<double>());
+  } else if (!value.is_structured() || value.empty()) {
+    out += value.dump();
+  } else {
+    out += value.is_array() ? '[' : '{';
+    bool first = true;
+    for (const auto& [key, item] : value.items()) {
+      if (!std::exchange(first, false)) out += ',';
+      new_line(level + 1);
+      if (value.is_object()) out += Json(utf8_text(key)).dump() + (indent < 0 ? ":" : ": ");
+      write_json(out, item, indent, level + 1);
+    }
+    new_line(level);
+    out += value.is_array() ? ']' : '}';
   }
-  return value;
 }
 
 }  // namespace
@@ -84,11 +108,9 @@ std::string get_name(const Json& object, const std::string& key) {
 }
 
 std::string dump_json(const Json& value, int indent) {
-  try {
-    return value.dump(indent);
-  } catch (const Json::type_error&) {
-    return with_utf8_strings(value).dump(indent);
-  }
+  std::string out;
+  write_json(out, value, indent, 0);
+  return out;
 }
 
 std::string csv_field(std::string_view text) {
@@ -106,6 +128,14 @@ double significant(double value, int digits) {
   std::array<char, 40> buffer{};
   std::snprintf(buffer.data(), buffer.size(), "%.*g", digits, value);
   return std::strtod(buffer.data(), nullptr);
+}
+
+double shortest(float value) {
+  std::array<char, 32> buffer{};
+  const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value).ptr;
+  double result = value;
+  if (std::isfinite(value)) std::from_chars(buffer.data(), end, result);
+  return result;
 }
 
 std::string duration_text(double seconds) {

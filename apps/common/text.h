@@ -22,15 +22,17 @@ void put_name(nlohmann::ordered_json& object, const std::string& key, std::strin
 /// The exact bytes that put_name was given. Empty when the object has no such name.
 std::string get_name(const nlohmann::ordered_json& object, const std::string& key);
 
-/// One line, or indented. Never throws on bytes that are not UTF-8: strings go through utf8_text.
+/// One line, or indented. Strings go through utf8_text, numbers get their shortest form, those that
+/// are not finite become null.
 std::string dump_json(const nlohmann::ordered_json& value, int indent = -1);
 
 /// One CSV field as in RFC 4180: quoted when it holds a comma, a quote or a line break.
 std::string csv_field(std::string_view text);
 
-/// The number rounded to so many significant digits; its shortest decimal form has no more than
-/// these. Six for probabilities, nine for fp32 values that must survive.
+/// The number rounded to so many significant digits; its shortest decimal form has no more.
 double significant(double value, int digits);
+/// The double with the shortest decimal form that gives the same float back.
+double shortest(float value);
 
 /// "1 h 02 min", "3 min 20 s", "12 s".
 std::string duration_text(double seconds);

@@ -145,21 +145,6 @@ std::int64_t count_exponent(const at::Tensor& tensor, Bits mask) {
   return count;
 }
 
-void check_finite(const WeightFile& file, const std::vector<const ParameterSlot*>& slots,
-                  const std::vector<at::Tensor>& values) {
-  Group group{"with values that are NaN or infinite", {}};
-  for (std::size_t i = 0; i < slots.size(); ++i) {
-    const std::int64_t count = count_non_finite(values[i]);
-    if (count > 0)
-      group.lines.push_back(
-          fmt::format("{} ({} of {})", printable(slots[i]->name), count, values[i].numel()));
-  }
-  TTT_CHECK(
-      group.lines.empty(), weights,
-      "the weights in " + printable(file.path().string()) + " are unusable" + group_text(group), "",
-      "take an earlier checkpoint, or a type with more range if they were converted");
-}
-
 }  // namespace
 
 std::int64_t count_non_finite(const at::Tensor& tensor) {
@@ -206,14 +191,22 @@ LoadReport load_state_dict(const WeightFile& file, std::span<const ParameterSlot
                            const LoadOptions& options) {
   Comparison comparison(file, slots, options);
   if (!comparison.fits()) comparison.fail();
-  std::vector<at::Tensor> values;
-  for (const ParameterSlot* slot : comparison.matched)
-    values.push_back(file.read(slot->name).to(slot->destination.scalar_type()));
-  if (!options.allow_non_finite) check_finite(file, comparison.matched, values);
+  Group non_finite{"with values that are NaN or infinite", {}};
   const c10::NoGradGuard no_grad;
-  for (std::size_t i = 0; i < values.size(); ++i)
-    comparison.matched[i]->destination.copy_(values[i]);
-  comparison.report.loaded = values.size();
+  // One at a time: holding all of them would double the memory and the time to start.
+  for (const ParameterSlot* slot : comparison.matched) {
+    const at::Tensor value = file.read(slot->name).to(slot->destination.scalar_type());
+    const std::int64_t count = options.allow_non_finite ? 0 : count_non_finite(value);
+    if (count > 0)
+      non_finite.lines.push_back(
+          fmt::format("{} ({} of {})", printable(slot->name), count, value.numel()));
+    slot->destination.copy_(value);
+  }
+  TTT_CHECK(non_finite.lines.empty(), weights,
+            "the weights in " + printable(file.path().string()) + " are unusable" +
+                group_text(non_finite),
+            "", "take an earlier checkpoint, or a type with more range if they were converted");
+  comparison.report.loaded = comparison.matched.size();
   return std::move(comparison.report);
 }
 

@@ -43,10 +43,11 @@ struct LoadReport {
 std::string summary(const LoadReport& report);
 
 /// Fills the slots from the file: names and shapes must agree exactly; floating types are converted
-/// to the destination's, other types must agree. Everything, including that the values are finite
-/// after conversion, is checked before the first destination changes. Throws one Error(weights)
-/// that groups what doesn't fit: missing, unexpected, shape and type, the first ten names of each
-/// and their number.
+/// to the destination's, other types must agree. All of this is checked before the first
+/// destination changes; otherwise throws one Error(weights) that groups what doesn't fit: missing,
+/// unexpected, shape and type, the first ten names of each and their number. Values that are not
+/// finite after conversion are found while loading and throw at the end (Error(weights)); the
+/// destinations are then of no use.
 LoadReport load_state_dict(const WeightFile& file, std::span<const ParameterSlot> slots,
                            const LoadOptions& options = {});
 

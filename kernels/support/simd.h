@@ -179,7 +179,8 @@ TTT_INLINE Float error_function(Float x) {
   q = q * t + 1.1403346e-1F;
   q = q * t + 5.0191689e-1F;
   q = q * t + 1.0F;
-  const Float result = clamped * p / q;
+  // Exactly 1 far out, so that 1 + erf is 0 on the left.
+  const Float result = magnitude > kLimit ? broadcast(1.0F) : clamped * p / q;
   return x < 0.0F ? -result : result;
 }
 

@@ -33,14 +33,18 @@ TEST(Flags, EachHasAnEffectTest) {
     EXPECT_TRUE(flags.contains(flag)) << "no such flag: ttt " << flag;
 }
 
-void check(const std::map<std::string, Effect>& effects) {
+/// Runs every `count`-th effect, so that ctest can run parts of a long list side by side.
+/// Runs every `count`-th effect, so that ctest can run parts of a long list side by side.
+void check(const std::map<std::string, Effect>& effects, std::size_t part = 0,
+           std::size_t count = 1) {
+  std::size_t i = 0;
   for (const auto& [flag, effect] : effects) {
+    if (i++ % count != part) continue;
     SCOPED_TRACE("--" + flag);
     effect();
   }
 }
 
-// One test per subcommand: the effects of one share the runs they compare with.
 TEST(Flags, OfListHaveAnEffect) {
   check(list_effects());
 }
@@ -49,6 +53,18 @@ TEST(Flags, OfInspectHaveAnEffect) {
 }
 TEST(Flags, OfConvertHaveAnEffect) {
   check(convert_effects());
+}
+TEST(Flags, OfClassifyHaveAnEffect1) {
+  check(classify_effects(), 0, 4);
+}
+TEST(Flags, OfClassifyHaveAnEffect2) {
+  check(classify_effects(), 1, 4);
+}
+TEST(Flags, OfClassifyHaveAnEffect3) {
+  check(classify_effects(), 2, 4);
+}
+TEST(Flags, OfClassifyHaveAnEffect4) {
+  check(classify_effects(), 3, 4);
 }
 
 }  // namespace

@@ -152,7 +152,7 @@ std::map<std::string, Effect> convert_effects() {
         run_ttt({"convert", weights->path(), weights->other("3.safetensors"), "--dtype", "bf16"})
             .code,
         0);
-    EXPECT_EQ(bytes_of("3.safetensors") + 12, bytes_of("2.safetensors"));
+    EXPECT_EQ(bytes_of("3.safetensors") + 12, bytes_of("a.safetensors"));
   };
   effects["weights-key"] = [=] {
     if (!std::filesystem::exists(golden())) return;

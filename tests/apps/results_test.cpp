@@ -10,6 +10,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <filesystem>
 
 namespace ttt::cli {
@@ -49,8 +50,10 @@ TEST(Text, SixSignificantDigits) {
   EXPECT_EQ(dump_json(significant(0.1234567891, 6)), "0.123457");
   EXPECT_EQ(dump_json(significant(1.23456789e-9, 6)), "1.23457e-09");
   EXPECT_EQ(dump_json(significant(1.0, 6)), "1.0");
-  const float value = 0.1F;
-  EXPECT_EQ(static_cast<float>(significant(value, 9)), value);
+  EXPECT_EQ(dump_json(significant(0.17974312, 6)), "0.179743");
+  EXPECT_EQ(dump_json(significant(std::nan(""), 6)), "null");
+  EXPECT_EQ(dump_json(shortest(0.1F)), "0.1");
+  EXPECT_EQ(static_cast<float>(shortest(0.333333343F)), 0.333333343F);
 }
 
 TEST(Text, CsvQuoting) {

@@ -18,8 +18,10 @@ struct ProgramCall {
   std::string input = {};        ///< standard input
   std::string output_path = {};  ///< where standard output goes, instead of into the result
   bool close_stdout = false;
-  std::string directory = {};     ///< working directory
-  int interrupt_after_lines = 0;  ///< sends SIGINT once so many lines stand on standard output
+  std::string directory = {};  ///< working directory
+  int signal_after_lines = 0;  ///< sends a signal once so many lines stand in `watch`
+  std::string watch = {};      ///< a file; by default standard output
+  int signal_number = 2;       ///< SIGINT
 };
 
 struct ProgramResult {
@@ -40,8 +42,8 @@ ProgramResult run_ttt(std::vector<std::string> arguments);
 ProgramResult run_program(const ProgramCall& call);
 std::string ttt_path();
 
-/// Expects the exit code, "error: " and "hint: " as the last two lines of standard error, both
-/// containing these texts, and nothing on standard output.
+/// Expects the exit code, "error: …" and "hint: …" at the end of standard error, containing these
+/// texts, and nothing on standard output.
 void expect_error(const ProgramResult& result, int code, const std::string& error,
                   const std::string& hint = {});
 

@@ -98,11 +98,14 @@ TEST(CpuIsa, OverrideHolds) {
   }
 }
 
-TEST(OpArguments, WrongShapesAndDtypesAreNamed) {
-  const at::Tensor x = at::ones({2, 6, 8}), w = at::ones({1, 2, 4, 4}), grid = x.view({2, 2, 3, 8});
-  const at::Tensor taps = at::ones({2, 3, 3, 8}), w3 = at::ones({8, 1, 3, 3});
-  const RopeTable table = make_rope_table(2, 3, 8);
-  const std::vector<std::function<void()>> calls{
+void expect_usage_errors(const std::vector<std::function<void()>>& calls) {
+  for (std::size_t i = 0; i < calls.size(); ++i)
+    EXPECT_EQ(error_kind(calls[i]), ErrorKind::usage) << "call " << i;
+}
+
+TEST(OpArguments, GatedLinearNamesWrongShapesAndDtypes) {
+  const at::Tensor x = at::ones({2, 6, 8}), w = at::ones({1, 2, 4, 4});
+  expect_usage_errors({
       [&] {
         gated_linear_step(x, at::ones({2, 5, 8}), w, w);
       },
@@ -135,6 +138,14 @@ TEST(OpArguments, WrongShapesAndDtypesAreNamed) {
       [&] {
         gated_linear_apply_out(x, {w, w}, at::ones({1, 6, 8}).expand({2, 6, 8}));
       },
+  });
+}
+
+TEST(OpArguments, GridOpsNameWrongShapesAndDtypes) {
+  const at::Tensor x = at::ones({2, 6, 8}), grid = x.view({2, 2, 3, 8});
+  const at::Tensor taps = at::ones({2, 3, 3, 8}), w3 = at::ones({8, 1, 3, 3});
+  const RopeTable table = make_rope_table(2, 3, 8);
+  expect_usage_errors({
       [&] {
         depthwise_step(grid, grid, at::ones({8, 3, 3}));
       },
@@ -163,9 +174,7 @@ TEST(OpArguments, WrongShapesAndDtypesAreNamed) {
       [&] { depthwise_conv3x3(grid, w3, {}, {.stride = 0}); },
       [&] { depthwise_conv3x3(grid, w3, {}, {.stride = 2, .add_input = true}); },
       [&] { depthwise_conv3x3(x, w3, {}); },
-  };
-  for (std::size_t i = 0; i < calls.size(); ++i)
-    EXPECT_EQ(error_kind(calls[i]), ErrorKind::usage) << "call " << i;
+  });
 }
 
 TEST(OpArguments, FormsThatWriteIntoAnOutputRecordNoGradients) {

@@ -134,6 +134,7 @@ def main():
     rezip("protocol4.pt", "bzip2.pt", zipfile.ZIP_BZIP2)
     torch.serialization.set_crc32_options(False)
     torch.save({"ema": model().state_dict()}, "no_checksums.pt")
+    torch.save({**foreign(), "model": kinds()}, "no_checksums_kinds.pt")
     torch.serialization.set_crc32_options(True)
     torch.save({"w": tensor}, "legacy.pt", _use_new_zipfile_serialization=False)
     torch.save(model(), "whole_model.pt")
