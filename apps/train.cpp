@@ -84,14 +84,16 @@ int run_training(TrainSetup& setup, const TrainOptions& options, const OptionTab
   Json record = begin_run_record(table);
   record["seed"] = setup.trainer.seed;
   record["model"] = setup.spec.name();
+  const bool first = !setup.trainer.processes || setup.trainer.processes->is_first();
   try {
     const training::TrainingSummary summary = training::train(*setup.task, setup.trainer, progress);
     const Json row = summary_of(summary, *setup.task);
     record["result"] = row;
-    finish_run_record(record, record_of, "complete");
-    print_summary(row, options.format);
+    if (first) finish_run_record(record, record_of, "complete");
+    if (first) print_summary(row, options.format);
   } catch (const Error& error) {
-    if (error.kind() == ErrorKind::interrupted) finish_run_record(record, record_of, "interrupted");
+    if (first && error.kind() == ErrorKind::interrupted)
+      finish_run_record(record, record_of, "interrupted");
     throw;
   }
   if (setup.task->unreadable() == 0) return 0;

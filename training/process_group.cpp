@@ -4,16 +4,17 @@
 
 #include "core/error.h"
 
+#include <ATen/ATen.h>
 #include <spdlog/fmt/fmt.h>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
-#include <torch/torch.h>
 
 #include <charconv>
 #include <chrono>
 #include <cstdlib>
 #include <string>
+#include <string_view>
 
 namespace ttt::training {
 namespace {
@@ -36,6 +37,11 @@ int number(const char* name, int low, int high) {
       fmt::format("environment {}={}", name, printable(text)),
       "start the processes with torchrun, or see scripts/train_parallel.sh");
   return value;
+}
+
+/// LibTorch's messages go on with a stack trace.
+std::string first_line(std::string_view text) {
+  return printable(text.substr(0, text.find('\n')));
 }
 
 bool is_loopback(const std::string& host) {
@@ -72,12 +78,12 @@ std::shared_ptr<ProcessGroup> ProcessGroup::from_environment() {
     auto backend = std::make_unique<Backend>();
     backend->gloo = c10::make_intrusive<c10d::ProcessGroupGloo>(store, rank, size, options);
     return std::shared_ptr<ProcessGroup>(new ProcessGroup(rank, size, std::move(backend)));
-  } catch (const c10::Error& error) {
-    throw Error(ErrorKind::device,
-                fmt::format("the {} processes did not find each other: {}", size,
-                            printable(error.what_without_backtrace())),
-                fmt::format("{}:{}", printable(host), port),
-                "check that all of them run and that the port is free");
+  } catch (const std::exception& error) {
+    throw Error(
+        ErrorKind::device,
+        fmt::format("the {} processes did not find each other: {}", size, first_line(error.what())),
+        fmt::format("{}:{}", printable(host), port),
+        "check that all of them run and that the port is free");
   }
 }
 
@@ -92,17 +98,17 @@ void ProcessGroup::sum(const at::Tensor& tensor) {
     backend_->gloo->allreduce(host, c10d::AllreduceOptions())->wait();
   } catch (const std::exception& error) {
     throw Error(ErrorKind::device,
-                std::string("another process of the run is gone: ") + printable(error.what()),
+                "another process of the run is gone: " + first_line(error.what()),
                 fmt::format("rank {} of {}", rank_, size_),
                 "look at its own messages, then continue all with --resume");
   }
-  const torch::NoGradGuard no_grad;
+  const at::NoGradGuard no_grad;
   if (host[0].data_ptr() != tensor.data_ptr()) at::Tensor(tensor).copy_(host[0]);
 }
 
 void ProcessGroup::sum(const std::vector<at::Tensor>& tensors) {
   if (tensors.empty()) return;
-  const torch::NoGradGuard no_grad;
+  const at::NoGradGuard no_grad;
   std::vector<at::Tensor> parts;
   for (const at::Tensor& tensor : tensors) parts.push_back(tensor.detach().reshape({-1}));
   const at::Tensor flat = at::cat(parts);

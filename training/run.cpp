@@ -11,6 +11,7 @@
 #include <torch/torch.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 
 namespace ttt::training {
@@ -171,6 +172,7 @@ void Run::train_epoch(std::int64_t epoch, Progress& progress) {
 }
 
 void Run::train_step(std::int64_t epoch, std::int64_t step_in_epoch) {
+  const auto start = std::chrono::steady_clock::now();
   buffers_before_.clear();
   for (const NamedTensor& buffer : buffers_) buffers_before_.push_back(buffer.tensor.clone());
   const double learning_rate = options_.schedule.at_step(step_);
@@ -197,6 +199,7 @@ void Run::train_step(std::int64_t epoch, std::int64_t step_in_epoch) {
   }
   clear_gradients(parameters_);
   ++step_;
+  step_seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (step_ % options_.log_steps == 0 || step_in_epoch + 1 == steps_per_epoch_)
     log_step(epoch, learning_rate);
 }
@@ -251,8 +254,9 @@ void Run::log_step(std::int64_t epoch, double learning_rate) {
                {"loss", loss_sum_ / static_cast<double>(loss_count_)},
                {"learning_rate", learning_rate},
                {"gradient_norm", gradient_norm_},
-               {"skipped_steps", skipped_}});
-  loss_sum_ = 0;
+               {"skipped_steps", skipped_},
+               {"seconds_per_step", step_seconds_ / static_cast<double>(loss_count_)}});
+  loss_sum_ = step_seconds_ = 0;
   loss_count_ = 0;
 }
 
@@ -267,7 +271,6 @@ void Run::log_norms(const Metrics& inner) {
 }
 
 void Run::finish_epoch(std::int64_t epoch) {
-  cancelled_ = cancelled_ || (!options_.processes && cancel_requested());
   if (!is_first()) return;
   const bool last = epoch + 1 == options_.epochs;
   if (last || (epoch + 1) % options_.evaluate_epochs == 0) evaluate(epoch);

@@ -54,6 +54,7 @@ class Run {
   double gradient_norm_ = 0.0;
   double loss_sum_ = 0.0;  ///< since the last row of the log
   std::int64_t loss_count_ = 0;
+  double step_seconds_ = 0.0;
   std::vector<at::Tensor> buffers_before_;
   TrainingSummary summary_;
 };

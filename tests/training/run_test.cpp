@@ -241,7 +241,7 @@ TEST(Run, WritesLogCurvesAndTheBestModel) {
   std::ifstream csv(folder / "run/curves.csv");
   std::string heading;
   std::getline(csv, heading);
-  EXPECT_EQ(heading, "step,epoch,loss,learning_rate,gradient_norm,skipped_steps");
+  EXPECT_EQ(heading, "step,epoch,loss,learning_rate,gradient_norm,skipped_steps,seconds_per_step");
   const WeightFile best = WeightFile::open(folder / "run/checkpoints/best.safetensors");
   EXPECT_EQ(best.metadata().at("kind"), "line");
   EXPECT_EQ(best.tensors().size(), 3U);
