@@ -47,7 +47,8 @@ class Inner(nn.Module):
     def depthwise(self, q, k, v):
         b, c, h, w = k.shape
         e, padded = -v / (h * w) / 3, F.pad(k, (1, 1, 1, 1))
-        taps = [(padded[:, :, i:i + h, j:j + w] * e).sum((2, 3)) for i in range(3) for j in range(3)]
+        taps = [(padded[:, :, i:i + h, j:j + w] * e).sum((2, 3))
+                for i in range(3) for j in range(3)]
         g = torch.stack(taps, -1).view(b, c, 3, 3)
         g = g / (g.flatten(2).norm(dim=-1)[..., None, None] + 1)
         kernels = (self.w3[:, 0] - g).view(b * c, 1, 3, 3)

