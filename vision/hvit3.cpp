@@ -19,6 +19,7 @@ namespace {
 
 constexpr double kLayerNormEpsilon = 1e-5;
 constexpr std::int64_t kImageChannels = 3;
+constexpr const char* kHint = "`ttt list models` shows dimensions that work";
 constexpr std::int64_t kMergeExpansion = 4;
 constexpr std::int64_t kSizeMultiple = 32;  // stem stride 4, three mergings of stride 2
 
@@ -259,19 +260,19 @@ class HVit3 : public ClassificationModel {
 
 std::shared_ptr<ClassificationModel> make_hvit3(const HVit3Config& config) {
   TTT_CHECK(config.classes > 0 && config.mlp_ratio > 0, usage,
-            "the dimensions of an H-ViT3 model must be positive", "hvit3");
+            "the dimensions of an H-ViT3 model must be positive", "hvit3", kHint);
   for (std::size_t i = 0; i < kStages; ++i) {
     const std::string stage = "stage " + std::to_string(i);
     TTT_CHECK(config.dims[i] > 0 && config.depths[i] > 0 && config.heads[i] > 0, usage,
-              "the dimensions of " + stage + " must be positive", "hvit3");
+              "the dimensions of " + stage + " must be positive", "hvit3", kHint);
     TTT_CHECK(config.dims[i] % config.heads[i] == 0, usage,
               "dim " + std::to_string(config.dims[i]) + " of " + stage +
                   " is not a multiple of its heads " + std::to_string(config.heads[i]),
-              "hvit3");
+              "hvit3", kHint);
     TTT_CHECK(config.dims[i] % 4 == 0, usage,
               "dim " + std::to_string(config.dims[i]) + " of " + stage +
                   " is not a multiple of 4, as the rotary embedding needs",
-              "hvit3");
+              "hvit3", kHint);
   }
   return std::make_shared<HVit3>(config);
 }

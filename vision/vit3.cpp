@@ -16,6 +16,7 @@ namespace {
 
 constexpr double kLayerNormEpsilon = 1e-6;
 constexpr std::int64_t kImageChannels = 3;
+constexpr const char* kHint = "`ttt list models` shows dimensions that work";
 
 class PatchEmbed : public torch::nn::Module {
  public:
@@ -166,11 +167,11 @@ class Vit3 : public ClassificationModel {
 std::shared_ptr<ClassificationModel> make_vit3(const Vit3Config& config) {
   TTT_CHECK(config.dim > 0 && config.depth > 0 && config.heads > 0 && config.patch > 0 &&
                 config.classes > 0 && config.mlp_ratio > 0,
-            usage, "the dimensions of a ViT3 model must be positive", "vit3");
+            usage, "the dimensions of a ViT3 model must be positive", "vit3", kHint);
   TTT_CHECK(config.dim % config.heads == 0, usage,
             "dim " + std::to_string(config.dim) + " is not a multiple of heads " +
                 std::to_string(config.heads),
-            "vit3");
+            "vit3", kHint);
   return std::make_shared<Vit3>(config);
 }
 

@@ -75,14 +75,19 @@ void expect_close(const NamedTensors& actual, const NamedTensors& expected, doub
   }
 }
 
-/// Central differences at a few elements of every parameter.
+/// Central differences at a few elements of every parameter. Where the two one-sided differences
+/// disagree a ReLU switches within the step and there is no derivative to compare with; that must
+/// stay the exception.
 void expect_central_differences(const torch::nn::Module& model,
                                 const std::function<at::Tensor()>& value) {
   constexpr double kStep = 1e-5;
+  constexpr double kKink = 2e-4;
   constexpr std::int64_t kElements = 4;
   const NamedTensors expected = gradients(model, value());
   const torch::NoGradGuard no_grad;
+  const double here = value().item<double>();
   std::size_t index = 0;
+  int compared = 0, kinks = 0;
   for (const NamedTensor& p : training::trainable_parameters(model)) {
     const at::Tensor gradient = expected[index++].tensor.contiguous().view(-1);
     const at::Tensor flat = p.tensor.view(-1);
@@ -95,10 +100,17 @@ void expect_central_differences(const torch::nn::Module& model,
       const double below = value().item<double>();
       flat[i] = before;
       const double numeric = (above - below) / (2 * kStep);
+      const double bend = std::abs((above - here) - (here - below)) / kStep;
+      if (bend > kKink * std::max(1.0, std::abs(numeric))) {
+        ++kinks;
+        continue;
+      }
+      ++compared;
       EXPECT_NEAR(gradient[i].item<double>(), numeric, 1e-6 * std::max(1.0, std::abs(numeric)))
           << p.name << " " << i;
     }
   }
+  EXPECT_LE(kinks, compared / 50);
 }
 
 TEST(Gradients, OfVit3AreCentralDifferences) {
