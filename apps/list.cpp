@@ -9,6 +9,7 @@
 #include "apps/common/text.h"
 #include "apps/program.h"
 #include "core/device.h"
+#include "kernels/registry.h"
 
 #include <spdlog/fmt/fmt.h>
 
@@ -30,7 +31,8 @@ OptionTable list_table(ListOptions& options) {
   OptionTable table("list", "List what this program knows and what this machine offers.");
   table.group("Options");
   table.add_choice({.name = "topic", .value = "TOPIC", .help = "what to list", .common = true},
-                   options.topic, {"all", "models", "presets", "devices", "backends", "options"});
+                   options.topic,
+                   {"all", "models", "presets", "devices", "backends", "ops", "options"});
   table.add_choice({.name = "format", .value = "FORMAT", .help = "how to print it", .common = true},
                    options.format, {"table", "json"});
   table.positional({"topic"});
@@ -68,6 +70,22 @@ Json list_backends() {
           {{"name", "cuda"}, {"about", "fast implementations for NVIDIA GPUs"}}};
 }
 
+std::string dtype_names(const std::vector<at::ScalarType>& types) {
+  std::string names;
+  for (const at::ScalarType type : types)
+    names += (names.empty() ? "" : ", ") + std::string(c10::toString(type));
+  return names.empty() ? "none" : names;
+}
+
+Json list_ops() {
+  Json list = Json::array();
+  for (const ops::Op& op : ops::registry())
+    list.push_back({{"name", op.name},
+                    {"cpu", "cpu: " + dtype_names(op.support().cpu)},
+                    {"cuda", "cuda: " + dtype_names(op.support().cuda)}});
+  return list;
+}
+
 Json list_options() {
   Json list = Json::array();
   for (const Command& command : commands()) {
@@ -87,10 +105,11 @@ struct Topic {
   bool in_all;
 };
 
-constexpr std::array<Topic, 5> kTopics{{{"models", list_models, true},
+constexpr std::array<Topic, 6> kTopics{{{"models", list_models, true},
                                         {"presets", list_presets, true},
                                         {"devices", list_devices_json, true},
                                         {"backends", list_backends, true},
+                                        {"ops", list_ops, true},
                                         {"options", list_options, false}}};
 
 /// The text fields of the entries in aligned columns.

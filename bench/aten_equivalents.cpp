@@ -65,9 +65,11 @@ Tensors rope(const Tensors& in) {
   const std::int64_t batch = in[0].size(0), tokens = in[0].size(1), channels = in[0].size(2);
   const auto side = static_cast<std::int64_t>(std::lround(std::sqrt(static_cast<double>(tokens))));
   static at::Tensor rotations;
-  if (!rotations.defined() || rotations.size(0) != side || rotations.size(2) != channels / 2)
+  if (!rotations.defined() || rotations.size(0) != side || rotations.size(2) != channels / 2 ||
+      rotations.device() != in[0].device())
     rotations =
-        at::polar(at::ones({side, side, channels / 2}), at::rand({side, side, channels / 2}));
+        at::polar(at::ones({side, side, channels / 2}), at::rand({side, side, channels / 2}))
+            .to(in[0].device());
   const at::Tensor x =
       in[0].to(at::kFloat).reshape({batch, side, side, channels / 2, 2}).contiguous();
   return {at::view_as_real(at::view_as_complex(x) * rotations).flatten(3).to(in[0].dtype())};

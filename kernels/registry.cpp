@@ -5,6 +5,7 @@
 #include "core/seed.h"
 
 #include <ATen/CPUGeneratorImpl.h>
+#include <ATen/ops/empty.h>
 #include <ATen/ops/randn.h>
 
 // One line per op.
@@ -32,6 +33,14 @@ const std::vector<Op>& registry() {
 at::Tensor case_tensor(std::string_view name, at::IntArrayRef shape, double scale) {
   const at::Generator generator = at::detail::createCPUGenerator(derive_seed(0, name));
   return at::randn(shape, generator, at::TensorOptions().dtype(at::kDouble)).mul_(scale);
+}
+
+at::Tensor case_on_device(const at::Tensor& tensor, c10::Device device) {
+  const at::Storage& storage = tensor.storage();
+  const auto elements = static_cast<std::int64_t>(storage.nbytes() / tensor.element_size());
+  const at::Tensor all = at::empty({0}, tensor.options()).set_(storage, 0, {elements}, {1});
+  return all.to(device, tensor.scalar_type(), false, true)
+      .as_strided(tensor.sizes(), tensor.strides(), tensor.storage_offset());
 }
 
 }  // namespace ttt::ops

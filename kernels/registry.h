@@ -41,4 +41,8 @@ const std::vector<Op>& registry();
 /// Normally distributed values times `scale`, a function of name and shape alone; double.
 at::Tensor case_tensor(std::string_view name, at::IntArrayRef shape, double scale = 1.0);
 
+/// A copy on another device with the same strides, in a storage of the same size; cases make their
+/// inputs on the CPU.
+at::Tensor case_on_device(const at::Tensor& tensor, c10::Device device);
+
 }  // namespace ttt::ops

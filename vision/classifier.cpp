@@ -31,7 +31,10 @@ std::string suggest(const std::optional<ModelSpec>& recognized, const std::strin
 ModelSpec resolve_spec(const WeightFile& file, const std::string& preset,
                        const std::optional<ModelSpec>& recognized) {
   if (preset.empty()) {
-    TTT_CHECK(recognized, weights, "these are not the weights of a ViT3 or H-ViT3 classifier",
+    const std::string other = recognized ? "" : describe_weights(file.tensors());
+    TTT_CHECK(recognized, weights,
+              "these are not the weights of a ViT3 or H-ViT3 classifier" +
+                  (other.empty() ? "" : " but of " + other),
               printable(file.path().string()), suggest(recognized, preset));
     return *recognized;
   }
@@ -100,6 +103,10 @@ Classifier Classifier::load(const ClassifierOptions& options) {
   result.model_->prepare_for_inference();
   result.model_->to(options.device, options.dtype);
   return result;
+}
+
+void Classifier::check_size(std::int64_t width, std::int64_t height) const {
+  check_image_size(width, height, model_->size_multiple());
 }
 
 std::int64_t Classifier::parameter_count() const {

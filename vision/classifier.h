@@ -51,6 +51,8 @@ class Classifier {
   /// Labels of the file's metadata, else ImageNet's for 1000 classes, else "class N".
   const LabelSet& default_labels() const { return labels_; }
   std::int64_t parameter_count() const;
+  /// Throws Error(usage), naming the nearest legal size, when the model can't take such pictures.
+  void check_size(std::int64_t width, std::int64_t height) const;
 
   /// images [B,3,H,W] fp32, normalised, on the CPU. Logits and features return as fp32 on the CPU.
   /// Throws Error(usage) for a size that the model can't take, Error(memory) when memory runs out.

@@ -86,6 +86,8 @@ class ShapeIndex {
     return 0;
   }
 
+  bool contains(const std::string& name) const { return shapes_.contains(name); }
+
   /// MLP width over model width, 0 when unknown.
   std::int64_t mlp_ratio(const std::string& prefix) const {
     const auto hidden = block_size(prefix, ".mlp.fc1.weight", 2, 0);
@@ -129,6 +131,18 @@ std::optional<ModelSpec> recognize_hvit3(const ShapeIndex& shapes) {
   config.classes = shapes.size("head.weight", 2, 0);
   if (config.classes == 0) return std::nullopt;
   return ModelSpec{config};
+}
+
+/// The image generator has ViT3's blocks, a table of labels instead of a head, and latent pictures.
+std::string describe_dit3(const ShapeIndex& shapes) {
+  const std::string blocks = "blocks.";
+  const std::int64_t labels = shapes.size("y_embedder.embedding_table.weight", 2, 0);
+  const std::int64_t dim = shapes.size("y_embedder.embedding_table.weight", 2, 1);
+  if (labels == 0 || dim == 0) return {};
+  // One row of the table stands for "no label".
+  return fmt::format("dit3 (dim {}, depth {}, heads {}, patch {}, {} classes)", dim,
+                     shapes.count(blocks), shapes.block_size(blocks, ".attn.w1", 4, 1),
+                     shapes.size("x_embedder.proj.weight", 4, 2), labels - 1);
 }
 
 std::string describe(const Vit3Config& c) {
@@ -187,6 +201,16 @@ std::optional<ModelSpec> recognize_model(std::span<const TensorInfo> tensors) {
   const ShapeIndex shapes(tensors);
   if (auto spec = recognize_vit3(shapes)) return spec;
   return recognize_hvit3(shapes);
+}
+
+std::string describe_weights(std::span<const TensorInfo> tensors) {
+  if (const auto spec = recognize_model(tensors)) return spec->name();
+  const ShapeIndex shapes(tensors);
+  if (std::string dit3 = describe_dit3(shapes); !dit3.empty()) return dit3;
+  if (shapes.contains("roi_head.mask_head.conv_logits.weight")) return "mask_rcnn";
+  if (shapes.contains("decode_head.conv_seg.weight")) return "upernet";
+  if (shapes.contains("decoder.conv_in.weight")) return "vae";
+  return {};
 }
 
 std::vector<std::string> ignored_tensors() {

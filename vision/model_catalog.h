@@ -48,6 +48,11 @@ const ModelPreset& find_preset(std::string_view name);
 /// ViT3 or H-ViT3 model has such tensors. Works as long as one block of each stage is complete.
 std::optional<ModelSpec> recognize_model(std::span<const TensorInfo> tensors);
 
+/// A name for what these weights are, also where we can't run them as a classifier: a classifier's
+/// ModelSpec::name(), "dit3 (…)" for image generation, "mask_rcnn", "upernet", "vae"; empty when
+/// nothing fits. For messages and `ttt inspect`.
+std::string describe_weights(std::span<const TensorInfo> tensors);
+
 /// Tensor names of official files that carry nothing a model must load.
 std::vector<std::string> ignored_tensors();
 

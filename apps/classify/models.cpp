@@ -16,8 +16,7 @@ nlohmann::ordered_json list_models() {
 }
 
 std::string recognised_model(const std::vector<TensorInfo>& tensors) {
-  const auto spec = vision::recognize_model(tensors);
-  return spec ? spec->name() : "";
+  return vision::describe_weights(tensors);
 }
 
 }  // namespace ttt::cli

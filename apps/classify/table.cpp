@@ -71,7 +71,7 @@ class Table : public ResultRenderer {
 
   std::string end(const Json& summary) override {
     std::string text;
-    if (summary.contains("accuracy")) text += "\n" + accuracy_lines(summary["accuracy"]);
+    if (summary.contains("accuracy")) text.append("\n").append(accuracy_lines(summary["accuracy"]));
     if (summary.contains("inner") && rows_ > 1)
       text += "\nInner loop, mean over the pictures\n" + inner_table(summary["inner"]);
     const Json& counts = summary["counts"];

@@ -55,7 +55,7 @@ void print_json(const WeightFile& file, const std::string& model, std::ostream& 
                       {"parameters", total_elements(file)},
                       {"tensors", std::move(tensors)}};
   // Names in pickles and paths may be any bytes; JSON is UTF-8.
-  output << document.dump(2, ' ', false, Json::error_handler_t::replace) << "\n";
+  output << document.dump(-1, ' ', false, Json::error_handler_t::replace) << "\n";
 }
 
 std::string shown_key(const std::string& key) {

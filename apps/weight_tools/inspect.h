@@ -23,7 +23,7 @@ struct InspectOptions {
 
 /// `ttt inspect`: prints what a weight file holds without loading tensors: container, dictionary,
 /// model, metadata, skipped objects, and each tensor's name, type, shape and size. The JSON form is
-/// one object with `schema` 1. Throws Error(weights).
+/// one line with an object of `schema` 1. Throws Error(weights).
 void run_inspect(const InspectOptions& options, std::ostream& output);
 
 }  // namespace ttt::cli

@@ -58,7 +58,7 @@ bool usable(const OpSupport& support, Backend backend, c10::DeviceType device,
     case Backend::cpu:
       return device == c10::DeviceType::CPU && contains(support.cpu, dtype);
     case Backend::cuda:
-      return device == c10::DeviceType::CUDA && contains(support.cuda, dtype);
+      return device == cuda::device_type() && contains(support.cuda, dtype);
     case Backend::automatic:
       break;
   }

@@ -35,6 +35,12 @@ struct OpSupport {
 /// available, naming op, device, dtype, what is available and what to do.
 Backend resolve(const OpSupport& support, Backend requested, at::TensorList tensors);
 
+namespace cuda {
+/// Where the tensors of Backend::cuda live: on CUDA devices; on the CPU in the tests that emulate
+/// the kernels.
+c10::DeviceType device_type();
+}  // namespace cuda
+
 /// Body of the CUDA entry points in a build without CUDA.
 [[noreturn]] void throw_no_cuda(std::string_view op);
 

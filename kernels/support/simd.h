@@ -151,8 +151,9 @@ TTT_INLINE Float exponential(Float x) {
   p = p * r + 4.999999404e-1F;
   p = p * r + 1.0F;
   p = p * r + 1.0F;
-  const Int exponent = reinterpret_cast<Int>(shifted) << 23;
-  Float result = reinterpret_cast<Float>(reinterpret_cast<Int>(p) + exponent);
+  // Unsigned, since arguments outside the limits wrap around; they are replaced below.
+  const UInt exponent = reinterpret_cast<UInt>(shifted) << 23;
+  Float result = reinterpret_cast<Float>(reinterpret_cast<UInt>(p) + exponent);
   result = x < kLowest ? Float{} : result;
   result = x > kHighest ? broadcast(__builtin_inff()) : result;
   return x == x ? result : x;

@@ -184,8 +184,22 @@ TEST(Classify, AccuracyOverClassFolders) {
     for (const Json& entry : row) sum += entry.get<int>();
   EXPECT_EQ(sum, 4);
   EXPECT_EQ(accuracy["per_class"].size(), 2U);
-  // A resumed run counts the rows it finds as if they were its own.
-  bench().rows({"data/train/0", "data/train/1", "data/test/0", "-o", "acc.jsonl"});
+}
+
+TEST(Classify, AResumedRunCountsEarlierRows) {
+  fs::copy(bench() / "data", bench() / "repaired", fs::copy_options::recursive);
+  const std::string picture = read_text_file(bench() / "repaired/test/1/1.bmp");
+  write_text_file(bench() / "repaired/test/1/1.bmp", "broken");
+  const Arguments arguments{"repaired", "--split", "all", "-o", "repaired.jsonl"};
+  bench().rows(arguments, 4);
+  EXPECT_EQ(json_lines_of(bench() / "repaired.jsonl").back()["accuracy"]["count"], 3);
+  write_text_file(bench() / "repaired/test/1/1.bmp", picture);
+  Arguments resumed = arguments;
+  resumed.emplace_back("--resume");
+  bench().rows(resumed);
+  const auto rows = json_lines_of(bench() / "repaired.jsonl");
+  ASSERT_EQ(rows.size(), 5U);
+  EXPECT_EQ(rows.back()["accuracy"], bench().rows({"data", "--split", "all"}).back()["accuracy"]);
 }
 
 TEST(Classify, LabelsFromATable) {
@@ -207,9 +221,11 @@ TEST(Classify, OddNamesArriveWhole) {
     if (!row.contains("input")) continue;
     found.push_back(row["input"]);
     EXPECT_EQ(row.contains("input_hex"), contains(row["input"], "latin"));
-    if (row.contains("input_hex")) EXPECT_EQ(row["input_hex"], "6f64642f6c6174696ee92e626d70");
+    if (row.contains("input_hex")) {
+      EXPECT_EQ(row["input_hex"], "6f64642f6c6174696ee92e626d70");
+    }
   }
-  for (const std::string& name : {"odd/a,b.bmp", "odd/new\nline.bmp", "odd/latin\\xE9.bmp"})
+  for (const char* name : {"odd/a,b.bmp", "odd/new\nline.bmp", "odd/latin\\xE9.bmp"})
     EXPECT_NE(std::find(found.begin(), found.end(), name), found.end()) << name;
   const ProgramResult csv = bench().run(with_model({"odd", "--format", "csv"}));
   EXPECT_TRUE(contains(csv.out, "\"odd/a,b.bmp\",ok"));
@@ -247,6 +263,18 @@ TEST(Classify, QuietPrintsOnlyResults) {
   for (const char* word : {"model: ", "pre-processing: 32x32", "running: 4 pictures on cpu"})
     EXPECT_TRUE(contains(loud.err, word)) << word;
   EXPECT_FALSE(contains(loud.out, "pre-processing"));
+}
+
+TEST(Classify, MemoryIsEstimatedBeforeTheWork) {
+  write_text_file(bench() / "long.txt", [] {
+    std::string list;
+    for (int i = 0; i < 4096; ++i) list += "flat/a.bmp\n";
+    return list;
+  }());
+  const Arguments huge{"-w", "tiny.safetensors", "--size", "8192x8192", "-b", "4096", "-q"};
+  Arguments many = huge;
+  many.emplace_back("long.txt");
+  expect_error(bench().run(many), 6, "MiB are free", "smaller --batch");
 }
 
 TEST(Classify, ContradictionsAreNamed) {

@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every op of the registry: the CPU version against the reference, forward and gradients, in each
 // dtype and instruction set; and the reference against finite differences in double.
+#include "tests/kernels/parity.h"
+
 #include "kernels/registry.h"
 #include "kernels/support/cpu_isa.h"
-#include "tests/support/compare.h"
 
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
@@ -16,7 +17,7 @@
 namespace ttt::ops {
 namespace {
 
-using Tensors = std::vector<at::Tensor>;
+using namespace test;
 
 /// Sets the instruction set for one scope.
 class ScopedIsa {
@@ -26,59 +27,6 @@ class ScopedIsa {
   ScopedIsa(const ScopedIsa&) = delete;
   ScopedIsa& operator=(const ScopedIsa&) = delete;
 };
-
-/// What two implementations may differ by, relative to the tensor's largest value: rounding of the
-/// result, and for float the order of the sums.
-double tolerance(at::ScalarType dtype) {
-  return dtype == at::kBFloat16 ? 1.0 / 128 : 1e-5;
-}
-
-/// `at_least`: a floor of the tolerance.
-void expect_equal(const Tensors& actual, const Tensors& expected, double at_least = 0) {
-  ASSERT_EQ(actual.size(), expected.size());
-  for (std::size_t i = 0; i < actual.size(); ++i) {
-    ASSERT_EQ(actual[i].scalar_type(), expected[i].scalar_type());
-    ASSERT_EQ(actual[i].sizes(), expected[i].sizes());
-    EXPECT_LE(test::relative_to_max(actual[i], expected[i]),
-              std::max(at_least, tolerance(expected[i].scalar_type())))
-        << "output " << i << ": " << test::is_close(actual[i], expected[i], 1e-3).message();
-  }
-}
-
-Tensors as_leaves(const Tensors& inputs) {
-  Tensors leaves;
-  for (const at::Tensor& input : inputs) leaves.push_back(input.detach().requires_grad_());
-  return leaves;
-}
-
-/// A scalar that depends on every output element, each with another factor.
-at::Tensor weighted_sum(const Tensors& outputs) {
-  at::Tensor total;
-  for (std::size_t i = 0; i < outputs.size(); ++i) {
-    const at::Tensor factors = case_tensor("factor" + std::to_string(i), outputs[i].sizes());
-    const at::Tensor sum = (outputs[i].to(at::kDouble) * factors).sum();
-    total = total.defined() ? total + sum : sum;
-  }
-  return total;
-}
-
-Tensors gradients(const OpCase& op_case, const Tensors& inputs, Backend backend) {
-  const Tensors leaves = as_leaves(inputs);
-  const at::Tensor loss = weighted_sum(op_case.run(leaves, backend));
-  return torch::autograd::grad({loss}, leaves);
-}
-
-const Op& op_of(std::string_view name) {
-  for (const Op& op : registry())
-    if (op.name == name) return op;
-  throw std::runtime_error("no such op");
-}
-
-std::vector<std::string> op_names() {
-  std::vector<std::string> names;
-  for (const Op& op : registry()) names.emplace_back(op.name);
-  return names;
-}
 
 class CpuParity : public testing::TestWithParam<std::tuple<std::string, at::ScalarType, CpuIsa>> {};
 

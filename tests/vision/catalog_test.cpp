@@ -70,7 +70,12 @@ TEST(Catalog, OtherFamiliesAreNotTakenForClassifiers) {
     TTT_REQUIRE_SHARED(file);
     EXPECT_FALSE(vision::recognize_model(read_keys(shared(file)))) << name;
   }
+  EXPECT_EQ(vision::describe_weights(read_keys(shared("golden/vision/keys/DiTTT-S-2.txt"))),
+            "dit3 (dim 384, depth 12, heads 6, patch 2, 1000 classes)");
+  EXPECT_EQ(vision::describe_weights(read_keys(shared("golden/vision/keys/sd_vae_diffusers.txt"))),
+            "vae");
   EXPECT_FALSE(vision::recognize_model({}));
+  EXPECT_EQ(vision::describe_weights({}), "");
 }
 
 TEST(Catalog, AMissingTensorDoesNotHideTheModel) {
