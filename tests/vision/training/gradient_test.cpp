@@ -11,9 +11,7 @@
 #include <gtest/gtest.h>
 #include <torch/torch.h>
 
-#include <cmath>
 #include <functional>
-#include <limits>
 
 namespace ttt::test {
 namespace {
@@ -77,38 +75,28 @@ void expect_close(const NamedTensors& actual, const NamedTensors& expected, doub
   }
 }
 
-/// The central difference of `value` in one element, with the step for which it is nearest to
-/// `gradient`: where a step crosses the kink of a ReLU, a shorter one doesn't.
-double central_difference(const at::Tensor& flat, std::int64_t index, double gradient,
-                          const std::function<at::Tensor()>& value) {
-  const double before = flat[index].item<double>();
-  double nearest = std::numeric_limits<double>::infinity();
-  for (const double step : {1e-5, 1e-6, 1e-7}) {
-    flat[index] = before + step;
-    const double above = value().item<double>();
-    flat[index] = before - step;
-    const double below = value().item<double>();
-    const double difference = (above - below) / (2 * step);
-    if (std::abs(difference - gradient) < std::abs(nearest - gradient)) nearest = difference;
-    if (std::abs(difference - gradient) < 1e-7) break;
-  }
-  flat[index] = before;
-  return nearest;
-}
-
-/// Compares with central differences at the first and last element of every parameter.
+/// Central differences at a few elements of every parameter.
 void expect_central_differences(const torch::nn::Module& model,
                                 const std::function<at::Tensor()>& value) {
+  constexpr double kStep = 1e-5;
+  constexpr std::int64_t kElements = 4;
   const NamedTensors expected = gradients(model, value());
   const torch::NoGradGuard no_grad;
   std::size_t index = 0;
   for (const NamedTensor& p : training::trainable_parameters(model)) {
-    const at::Tensor gradients_of_p = expected[index++].tensor.contiguous().view(-1);
+    const at::Tensor gradient = expected[index++].tensor.contiguous().view(-1);
     const at::Tensor flat = p.tensor.view(-1);
-    for (const std::int64_t i : {std::int64_t{0}, flat.numel() - 1}) {
-      const double gradient = gradients_of_p[i].item<double>();
-      const double numeric = central_difference(flat, i, gradient, value);
-      EXPECT_NEAR(gradient, numeric, 1e-6 * std::max(1.0, std::abs(numeric))) << p.name << " " << i;
+    for (std::int64_t k = 0; k < std::min(kElements, flat.numel()); ++k) {
+      const std::int64_t i = k * (flat.numel() - 1) / std::max<std::int64_t>(1, kElements - 1);
+      const double before = flat[i].item<double>();
+      flat[i] = before + kStep;
+      const double above = value().item<double>();
+      flat[i] = before - kStep;
+      const double below = value().item<double>();
+      flat[i] = before;
+      const double numeric = (above - below) / (2 * kStep);
+      EXPECT_NEAR(gradient[i].item<double>(), numeric, 1e-6 * std::max(1.0, std::abs(numeric)))
+          << p.name << " " << i;
     }
   }
 }
@@ -122,7 +110,7 @@ TEST(Gradients, OfVit3AreCentralDifferences) {
 TEST(Gradients, OfHVit3AreCentralDifferences) {
   const auto model = double_hvit3();
   model->train();
-  const at::Tensor images = images_for(3, 32, 32);
+  const at::Tensor images = images_for(2, 64, 96);
   expect_central_differences(*model, [&] { return score(model->forward(images, {}).logits); });
 }
 
@@ -142,7 +130,7 @@ TEST(Gradients, OfHVit3AreThoseOfTheComposition) {
   const at::Tensor logits = model->forward(images, {}).logits;
   const at::Tensor composed = composed_hvit3(kHVit3, *model, images);
   EXPECT_LT(relative_to_max(logits, composed), 1e-9);
-  expect_close(gradients(*model, score(logits)), gradients(*model, score(composed)), 1e-9);
+  expect_close(gradients(*model, score(logits)), gradients(*model, score(composed)), 1e-8);
 }
 
 // The kernels that training uses by default, in float against double.
