@@ -20,6 +20,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 constexpr std::string_view kWeightsPrefix = "weights/";
 constexpr std::string_view kSettingPrefix = "setting.";
+constexpr std::chrono::seconds kCurvesInterval{30};
 
 NamedTensors with_prefix(std::string_view prefix, NamedTensors tensors) {
   for (NamedTensor& item : tensors) item.name.insert(0, prefix);
@@ -275,7 +276,11 @@ void Run::finish_epoch(std::int64_t epoch) {
   const bool last = epoch + 1 == options_.epochs;
   if (last || (epoch + 1) % options_.evaluate_epochs == 0) evaluate(epoch);
   if (last || (epoch + 1) % options_.checkpoint_epochs == 0) save_checkpoint();
+  // The files are made from the whole log: too much after epochs of a second.
+  const auto now = std::chrono::steady_clock::now();
+  if (now - curves_written_ < kCurvesInterval) return;
   log_->write_curves();
+  curves_written_ = now;
 }
 
 void Run::evaluate(std::int64_t epoch) {

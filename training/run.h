@@ -7,6 +7,8 @@
 #include "training/run_log.h"
 #include "training/trainer.h"
 
+#include <chrono>
+
 namespace ttt::training {
 
 /// One call of train(): the state between steps and what happens in each.
@@ -51,6 +53,7 @@ class Run {
   std::int64_t saved_step_ = -1;
   double best_score_ = -1.0;
   bool cancelled_ = false;  ///< in any process
+  std::chrono::steady_clock::time_point curves_written_{};
   double gradient_norm_ = 0.0;
   double loss_sum_ = 0.0;  ///< since the last row of the log
   std::int64_t loss_count_ = 0;

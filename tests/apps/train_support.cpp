@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 
 namespace ttt::test {
@@ -24,6 +25,13 @@ std::vector<std::string> TrainingFolder::call(const std::string& run,
       "3",     "--log-steps", "1",          "--warmup-epochs", "0",       "--seed",
       "1",     "--drop-path", "0.2",        "--learning-rate", "0.1"};
   arguments.insert(arguments.end(), more.begin(), more.end());
+  return arguments;
+}
+
+std::vector<std::string> TrainingFolder::call_with_data(
+    const std::string& data, const std::string& run, const std::vector<std::string>& more) const {
+  std::vector<std::string> arguments = call(run, more);
+  std::replace(arguments.begin(), arguments.end(), path("data"), path(data));
   return arguments;
 }
 

@@ -14,6 +14,9 @@ class TrainingFolder {
   TrainingFolder();
   /// `ttt train` with a tiny model; the run goes to `run`. Later arguments count.
   std::vector<std::string> call(const std::string& run, std::vector<std::string> more = {}) const;
+  /// The same with the pictures of another folder in place of `data`.
+  std::vector<std::string> call_with_data(const std::string& data, const std::string& run,
+                                          const std::vector<std::string>& more) const;
   /// Runs that, expects success, and returns the bytes of the last checkpoint's model.
   std::string weights(const std::string& run, const std::vector<std::string>& more = {}) const;
   std::string path(const std::string& name) const { return folder_ / name; }

@@ -127,9 +127,9 @@ TEST(Train, UnreadablePicturesAreCountedAndExitFour) {
 
 TEST(Train, ALossThatIsNeverFiniteFailsTheCheck) {
   const TrainingFolder folder;
-  const ProgramResult result =
-      run_ttt(folder.call("run", {"--learning-rate", "10", "--weight-decay", "10", "--clip-norm",
-                                  "0", "--max-steps", "0", "--epochs", "100000"}));
+  const ProgramResult result = run_ttt(
+      folder.call("run", {"--learning-rate", "10", "--no-scale-learning-rate", "--weight-decay",
+                          "10", "--clip-norm", "0", "--max-steps", "0", "--epochs", "100000"}));
   expect_error(result, 8, "not finite", "--learning-rate");
 }
 
