@@ -5,9 +5,8 @@
 #include "core/error.h"
 #include "layers/conv_norm.h"
 #include "layers/initialize.h"
-#include "vision/drop_path.h"
+#include "vision/block.h"
 #include "vision/token_ops.h"
-#include "vision/ttt_block.h"
 
 #include <torch/torch.h>
 
@@ -83,74 +82,6 @@ std::shared_ptr<ConvSequence> make_downsample(std::int64_t in, std::int64_t out)
       {.in = wide, .out = out, .bias = true}});
 }
 
-class Mlp : public torch::nn::Module {
- public:
-  Mlp(std::int64_t dim, std::int64_t hidden) {
-    fc1_ = register_module("fc1", std::make_shared<layers::Linear>(dim, hidden));
-    // act: GELU, exact form, applied before and after dwc
-    dwc_ = register_module("dwc", std::make_shared<layers::DepthwiseConv>(hidden));
-    fc2_ = register_module("fc2", std::make_shared<layers::Linear>(hidden, dim));
-  }
-
-  at::Tensor forward(const at::Tensor& x, Grid grid, const ForwardContext& context) const {
-    const at::Tensor hidden = gelu_in_place(fc1_->forward(x));           // [B,N,4C]
-    return fc2_->forward(depthwise_gelu(hidden, *dwc_, grid, context));  // [B,N,C]
-  }
-
-  void initialize(at::Generator generator) {
-    layers::fill_linear_default(*fc1_, generator);
-    layers::fill_convolution_default(*dwc_, generator);
-    layers::fill_linear_default(*fc2_, generator);
-  }
-
- private:
-  std::shared_ptr<layers::Linear> fc1_, fc2_;
-  std::shared_ptr<layers::DepthwiseConv> dwc_;
-};
-
-class Block : public torch::nn::Module {
- public:
-  Block(std::int64_t index, std::int64_t dim, std::int64_t heads, std::int64_t mlp_ratio)
-      : index_(index) {
-    cpe_ = register_module("cpe", std::make_shared<layers::DepthwiseConv>(dim));
-    norm1_ = register_module("norm1", std::make_shared<layers::LayerNorm>(dim, kLayerNormEpsilon));
-    // rope: its table is computed for the size at hand, the stored one is never needed
-    attn_ = register_module("attn", std::make_shared<TttBlock>(dim, heads));
-    norm2_ = register_module("norm2", std::make_shared<layers::LayerNorm>(dim, kLayerNormEpsilon));
-    mlp_ = register_module("mlp", std::make_shared<Mlp>(dim, dim * mlp_ratio));
-  }
-
-  at::Tensor forward(const at::Tensor& input, Grid grid, const ops::RopeTable& rope,
-                     const ForwardContext& context, const std::string& name) const {
-    at::Tensor x = position_encoding(input, *cpe_, grid, context, name + ".cpe");  // [B,N,C]
-    const at::Tensor normed = norm1_->forward(x);                                  // [B,N,C]
-    context.emit(name + ".norm1", normed);
-    const at::Tensor attn =
-        attn_->forward(normed, grid, &rope, context, name + ".attn");  // [B,N,C]
-    x = x + apply_branch_factor(attn, context, index_, Branch::attention);
-    const at::Tensor mlp = mlp_->forward(norm2_->forward(x), grid, context);  // [B,N,C]
-    context.emit(name + ".mlp", mlp);
-    x = x + apply_branch_factor(mlp, context, index_, Branch::mlp);
-    context.emit(name, x);
-    return x;
-  }
-
-  void initialize(at::Generator generator) {
-    layers::fill_convolution_default(*cpe_, generator);
-    layers::fill_norm_default(*norm1_);
-    attn_->initialize(generator);
-    layers::fill_norm_default(*norm2_);
-    mlp_->initialize(generator);
-  }
-
- private:
-  std::int64_t index_;
-  std::shared_ptr<layers::DepthwiseConv> cpe_;
-  std::shared_ptr<layers::LayerNorm> norm1_, norm2_;
-  std::shared_ptr<TttBlock> attn_;
-  std::shared_ptr<Mlp> mlp_;
-};
-
 class Stage : public torch::nn::Module {
  public:
   Stage(const HVit3Config& config, std::size_t index) : dim_(config.dims[index]) {
@@ -161,7 +92,12 @@ class Stage : public torch::nn::Module {
     for (std::int64_t j = 0; j < config.depths[index]; ++j)
       blocks_.push_back(blocks->register_module(
           std::to_string(j),
-          std::make_shared<Block>(first_block + j, dim_, config.heads[index], config.mlp_ratio)));
+          std::make_shared<Block>(BlockOptions{.index = first_block + j,
+                                               .dim = dim_,
+                                               .heads = config.heads[index],
+                                               .mlp_ratio = config.mlp_ratio,
+                                               .layer_norm_epsilon = kLayerNormEpsilon,
+                                               .depthwise_mlp = true})));
     if (index + 1 < kStages)
       downsample_ = register_module("downsample", make_downsample(dim_, config.dims[index + 1]));
   }
@@ -174,7 +110,7 @@ class Stage : public torch::nn::Module {
       x = run_block(
           [block = blocks_[j], grid, rope, context,
            block_name = name + ".blocks." + std::to_string(j)](const at::Tensor& in) {
-            return block->forward(in, grid, rope, context, block_name);
+            return block->forward(in, grid, &rope, context, block_name);
           },
           x, context);
     if (!downsample_) return {x, grid};

@@ -5,9 +5,8 @@
 #include "core/error.h"
 #include "layers/holders.h"
 #include "layers/initialize.h"
-#include "vision/drop_path.h"
+#include "vision/block.h"
 #include "vision/token_ops.h"
-#include "vision/ttt_block.h"
 
 #include <torch/torch.h>
 
@@ -46,69 +45,13 @@ class PatchEmbed : public torch::nn::Module {
   std::shared_ptr<Projection> proj_;
 };
 
-class Mlp : public torch::nn::Module {
- public:
-  Mlp(std::int64_t dim, std::int64_t hidden) {
-    fc1_ = register_module("fc1", std::make_shared<layers::Linear>(dim, hidden));
-    // act: GELU, exact form
-    fc2_ = register_module("fc2", std::make_shared<layers::Linear>(hidden, dim));
-  }
-
-  at::Tensor forward(const at::Tensor& x) const {
-    return fc2_->forward(gelu_in_place(fc1_->forward(x)));
-  }
-
-  void initialize(at::Generator generator) {
-    layers::fill_linear_default(*fc1_, generator);
-    layers::fill_linear_default(*fc2_, generator);
-  }
-
- private:
-  std::shared_ptr<layers::Linear> fc1_, fc2_;
-};
-
-class Block : public torch::nn::Module {
- public:
-  Block(const Vit3Config& config, std::int64_t index) : index_(index) {
-    cpe_ = register_module("cpe", std::make_shared<layers::DepthwiseConv>(config.dim));
-    norm1_ = register_module("norm1",
-                             std::make_shared<layers::LayerNorm>(config.dim, kLayerNormEpsilon));
-    attn_ = register_module("attn", std::make_shared<TttBlock>(config.dim, config.heads));
-    norm2_ = register_module("norm2",
-                             std::make_shared<layers::LayerNorm>(config.dim, kLayerNormEpsilon));
-    mlp_ = register_module("mlp", std::make_shared<Mlp>(config.dim, config.dim * config.mlp_ratio));
-  }
-
-  at::Tensor forward(const at::Tensor& input, Grid grid, const ForwardContext& context,
-                     const std::string& name) const {
-    at::Tensor x = position_encoding(input, *cpe_, grid, context, name + ".cpe");  // [B,N,C]
-    const at::Tensor normed = norm1_->forward(x);                                  // [B,N,C]
-    context.emit(name + ".norm1", normed);
-    const at::Tensor attn =
-        attn_->forward(normed, grid, /*rope=*/nullptr, context, name + ".attn");  // [B,N,C]
-    x = x + apply_branch_factor(attn, context, index_, Branch::attention);
-    const at::Tensor mlp = mlp_->forward(norm2_->forward(x));  // [B,N,C]
-    context.emit(name + ".mlp", mlp);
-    x = x + apply_branch_factor(mlp, context, index_, Branch::mlp);
-    context.emit(name, x);
-    return x;
-  }
-
-  void initialize(at::Generator generator) {
-    layers::fill_convolution_default(*cpe_, generator);
-    layers::fill_norm_default(*norm1_);
-    attn_->initialize(generator);
-    layers::fill_norm_default(*norm2_);
-    mlp_->initialize(generator);
-  }
-
- private:
-  std::int64_t index_;
-  std::shared_ptr<layers::DepthwiseConv> cpe_;
-  std::shared_ptr<layers::LayerNorm> norm1_, norm2_;
-  std::shared_ptr<TttBlock> attn_;
-  std::shared_ptr<Mlp> mlp_;
-};
+BlockOptions block_options(const Vit3Config& config, std::int64_t index) {
+  return {.index = index,
+          .dim = config.dim,
+          .heads = config.heads,
+          .mlp_ratio = config.mlp_ratio,
+          .layer_norm_epsilon = kLayerNormEpsilon};
+}
 
 class Vit3 : public ClassificationModel {
  public:
@@ -117,8 +60,8 @@ class Vit3 : public ClassificationModel {
         register_module("patch_embed", std::make_shared<PatchEmbed>(config.patch, config.dim));
     const auto blocks = register_module("blocks", std::make_shared<torch::nn::Module>());
     for (std::int64_t i = 0; i < config.depth; ++i)
-      blocks_.push_back(
-          blocks->register_module(std::to_string(i), std::make_shared<Block>(config, i)));
+      blocks_.push_back(blocks->register_module(std::to_string(i),
+                                                std::make_shared<Block>(block_options(config, i))));
     norm_ =
         register_module("norm", std::make_shared<layers::LayerNorm>(config.dim, kLayerNormEpsilon));
     // pre_logits: identity
@@ -132,9 +75,10 @@ class Vit3 : public ClassificationModel {
     at::Tensor x = patch_embed_->forward(images);  // [B,N,C]
     context.emit("patch_embed", x);
     for (std::size_t i = 0; i < blocks_.size(); ++i)
-      x = run_block([block = blocks_[i], grid, context, name = "blocks." + std::to_string(i)](
-                        const at::Tensor& in) { return block->forward(in, grid, context, name); },
-                    x, context);
+      x = run_block(
+          [block = blocks_[i], grid, context, name = "blocks." + std::to_string(i)](
+              const at::Tensor& in) { return block->forward(in, grid, nullptr, context, name); },
+          x, context);
     x = norm_->forward(x);  // [B,N,C]
     context.emit("norm", x);
     const at::Tensor features = x.mean(1);        // [B,C]

@@ -1,0 +1,68 @@
+// SPDX-FileCopyrightText: The ttt authors
+// SPDX-License-Identifier: Apache-2.0
+#include "vision/block.h"
+
+#include "layers/initialize.h"
+#include "vision/drop_path.h"
+#include "vision/token_ops.h"
+
+#include <torch/torch.h>
+
+namespace ttt::vision {
+
+Mlp::Mlp(std::int64_t dim, std::int64_t hidden, bool depthwise) {
+  fc1_ = register_module("fc1", std::make_shared<layers::Linear>(dim, hidden));
+  // act: GELU, exact form; with dwc applied before and after it
+  if (depthwise) dwc_ = register_module("dwc", std::make_shared<layers::DepthwiseConv>(hidden));
+  fc2_ = register_module("fc2", std::make_shared<layers::Linear>(hidden, dim));
+}
+
+at::Tensor Mlp::forward(const at::Tensor& x, Grid grid, const ForwardContext& context) const {
+  at::Tensor hidden = gelu_in_place(fc1_->forward(x));              // [B,N,4C]
+  if (dwc_) hidden = depthwise_gelu(hidden, *dwc_, grid, context);  // [B,N,4C]
+  return fc2_->forward(hidden);                                     // [B,N,C]
+}
+
+void Mlp::initialize(at::Generator generator) {
+  layers::fill_linear_default(*fc1_, generator);
+  if (dwc_) layers::fill_convolution_default(*dwc_, generator);
+  layers::fill_linear_default(*fc2_, generator);
+}
+
+Block::Block(const BlockOptions& options) : index_(options.index) {
+  const std::int64_t dim = options.dim;
+  const auto norm = [&] {
+    return std::make_shared<layers::LayerNorm>(dim, options.layer_norm_epsilon);
+  };
+  cpe_ = register_module("cpe", std::make_shared<layers::DepthwiseConv>(dim));
+  norm1_ = register_module("norm1", norm());
+  // rope (H-ViT3): its table is computed for the size at hand, the stored one is never needed
+  attn_ = register_module("attn", std::make_shared<TttBlock>(dim, options.heads));
+  norm2_ = register_module("norm2", norm());
+  mlp_ = register_module(
+      "mlp", std::make_shared<Mlp>(dim, dim * options.mlp_ratio, options.depthwise_mlp));
+}
+
+at::Tensor Block::forward(const at::Tensor& input, Grid grid, const ops::RopeTable* rope,
+                          const ForwardContext& context, const std::string& name) const {
+  at::Tensor x = position_encoding(input, *cpe_, grid, context, name + ".cpe");  // [B,N,C]
+  const at::Tensor normed = norm1_->forward(x);                                  // [B,N,C]
+  context.emit(name + ".norm1", normed);
+  const at::Tensor attn = attn_->forward(normed, grid, rope, context, name + ".attn");  // [B,N,C]
+  x = x + apply_branch_factor(attn, context, index_, Branch::attention);
+  const at::Tensor mlp = mlp_->forward(norm2_->forward(x), grid, context);  // [B,N,C]
+  context.emit(name + ".mlp", mlp);
+  x = x + apply_branch_factor(mlp, context, index_, Branch::mlp);
+  context.emit(name, x);
+  return x;
+}
+
+void Block::initialize(at::Generator generator) {
+  layers::fill_convolution_default(*cpe_, generator);
+  layers::fill_norm_default(*norm1_);
+  attn_->initialize(generator);
+  layers::fill_norm_default(*norm2_);
+  mlp_->initialize(generator);
+}
+
+}  // namespace ttt::vision
