@@ -10,6 +10,33 @@ namespace {
 constexpr double kBatchNormEpsilon = 1e-5;
 constexpr double kBatchNormMomentum = 0.1;
 
+using torch::autograd::AutogradContext;
+using torch::autograd::variable_list;
+
+struct SumHolder : torch::CustomClassHolder {
+  explicit SumHolder(SumOverProcesses f) : f(std::move(f)) {}
+  SumOverProcesses f;
+};
+
+/// The sum over processes, differentiable: what every process' loss says about the sum reaches each
+/// of its terms.
+struct SumFunction : torch::autograd::Function<SumFunction> {
+  static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const c10::IValue& sum) {
+    context->saved_data["sum"] = sum;
+    return summed(x, sum);
+  }
+
+  static variable_list backward(AutogradContext* context, variable_list gradients) {
+    return {summed(gradients[0], context->saved_data["sum"]), {}};
+  }
+
+  static at::Tensor summed(const at::Tensor& x, const c10::IValue& sum) {
+    at::Tensor result = x.detach().clone(at::MemoryFormat::Contiguous);
+    c10::static_intrusive_pointer_cast<SumHolder>(sum.toCapsule())->f(result);
+    return result;
+  }
+};
+
 }  // namespace
 
 Linear::Linear(std::int64_t in, std::int64_t out) {
@@ -45,14 +72,48 @@ BatchNorm::BatchNorm(std::int64_t dim) {
 
 at::Tensor BatchNorm::forward(const at::Tensor& x) const {
   if (is_training()) num_batches_tracked.add_(1);
+  if (is_training() && sum_) return forward_synchronized(x);
   return at::batch_norm(x, weight, bias, running_mean, running_var, is_training(),
                         kBatchNormMomentum, kBatchNormEpsilon, /*cudnn_enabled=*/true);
+}
+
+at::Tensor BatchNorm::forward_synchronized(const at::Tensor& x) const {
+  const auto sum = [holder = c10::IValue::make_capsule(c10::make_intrusive<SumHolder>(sum_))](
+                       const at::Tensor& value) { return SumFunction::apply(value, holder); };
+  std::vector<std::int64_t> axes{0}, shape{1, x.size(1)};
+  for (std::int64_t i = 2; i < x.dim(); ++i) {
+    axes.push_back(i);
+    shape.push_back(1);
+  }
+  const auto dtype = x.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
+  const at::Tensor wide = x.to(dtype);
+  const at::Tensor elements =
+      at::full({1}, static_cast<double>(x.numel() / x.size(1)), wide.options());
+  // Two passes: the variance from squares would lose digits.
+  const at::Tensor sums = sum(at::cat({wide.sum(axes), elements}));
+  const at::Tensor count = sums.narrow(0, x.size(1), 1).detach();
+  const at::Tensor mean = sums.narrow(0, 0, x.size(1)) / count;  // [C]
+  const at::Tensor centred = wide - mean.view(shape);
+  const at::Tensor variance = sum(centred.square().sum(axes)) / count;  // [C]
+  {
+    const torch::NoGradGuard no_grad;
+    running_mean.lerp_(mean.to(running_mean.scalar_type()), kBatchNormMomentum);
+    const at::Tensor unbiased = variance * (count / (count - 1));
+    running_var.lerp_(unbiased.to(running_var.scalar_type()), kBatchNormMomentum);
+  }
+  const at::Tensor scale = (variance + kBatchNormEpsilon).rsqrt() * weight;
+  return (centred * scale.view(shape) + bias.view(shape)).to(x.scalar_type());
 }
 
 std::pair<at::Tensor, at::Tensor> BatchNorm::scale_and_shift() const {
   const at::Tensor scale =
       weight.to(at::kDouble) / (running_var.to(at::kDouble) + kBatchNormEpsilon).sqrt();
   return {scale, bias.to(at::kDouble) - running_mean.to(at::kDouble) * scale};
+}
+
+void synchronize_batch_norms(torch::nn::Module& model, const SumOverProcesses& sum) {
+  for (const auto& module : model.modules())
+    if (auto* norm = dynamic_cast<BatchNorm*>(module.get())) norm->synchronize(sum);
 }
 
 }  // namespace ttt::layers

@@ -5,6 +5,8 @@
 #include <torch/nn/module.h>
 
 #include <cstdint>
+#include <functional>
+#include <utility>
 
 /// Typed holders of parameters under the names that checkpoints use. Unlike torch::nn's modules
 /// they leave their tensors uninitialised: a model is either loaded or initialised by initialize.h,
@@ -42,6 +44,9 @@ class DepthwiseConv : public torch::nn::Module {
   at::Tensor weight, bias;
 };
 
+/// Replaces a tensor by its sum over the processes of a data-parallel run.
+using SumOverProcesses = std::function<void(const at::Tensor&)>;
+
 /// Batch normalisation over the channel axis (0: batch, 1: channels for [B,C,…] inputs).
 /// weight, bias, running_mean, running_var [dim]; num_batches_tracked int64 scalar.
 class BatchNorm : public torch::nn::Module {
@@ -49,10 +54,20 @@ class BatchNorm : public torch::nn::Module {
   explicit BatchNorm(std::int64_t dim);
   /// Uses batch statistics in training mode, running ones otherwise. ε 1e-5, momentum 0.1.
   at::Tensor forward(const at::Tensor& x) const;
+  /// From now on, batch statistics are those of the joint batch of all processes.
+  void synchronize(SumOverProcesses sum) { sum_ = std::move(sum); }
   /// Per-channel factor and offset of the evaluation mode, in fp64: y = x·scale + shift.
   std::pair<at::Tensor, at::Tensor> scale_and_shift() const;
 
   at::Tensor weight, bias, running_mean, running_var, num_batches_tracked;
+
+ private:
+  at::Tensor forward_synchronized(const at::Tensor& x) const;
+
+  SumOverProcesses sum_;
 };
+
+/// Calls synchronize() for every BatchNorm of a model.
+void synchronize_batch_norms(torch::nn::Module& model, const SumOverProcesses& sum);
 
 }  // namespace ttt::layers

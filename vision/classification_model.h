@@ -20,6 +20,8 @@ class ClassificationModel : public torch::nn::Module {
   /// of size_multiple(); throws Error(usage) otherwise.
   virtual ClassificationOutput forward(const at::Tensor& images,
                                        const ForwardContext& context) const = 0;
+  /// Number of residual blocks, over all stages.
+  virtual std::int64_t blocks() const = 0;
   /// Height and width must be multiples of this many pixels.
   virtual std::int64_t size_multiple() const = 0;
   /// Fills all weights as the official training code does before its first step.

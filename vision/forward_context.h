@@ -40,6 +40,11 @@ struct ForwardContext {
   ops::Backend backend = ops::Backend::automatic;
   /// false leaves the inner models at their trained initial weights (an ablation).
   bool inner_update = true;
+  /// Factors [blocks, 2, B] of the attention and MLP branches (stochastic depth); undefined for
+  /// none.
+  at::Tensor branch_factors;
+  /// Training: keep the inputs of blocks only and run each block again in the backward pass.
+  bool recompute = false;
   layers::Trace trace;                              ///< may be empty
   std::vector<InnerStepReport>* reports = nullptr;  ///< one entry a TTT block is appended
 

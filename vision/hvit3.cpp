@@ -5,11 +5,13 @@
 #include "core/error.h"
 #include "layers/conv_norm.h"
 #include "layers/initialize.h"
+#include "vision/drop_path.h"
 #include "vision/token_ops.h"
 #include "vision/ttt_block.h"
 
 #include <torch/torch.h>
 
+#include <numeric>
 #include <utility>
 
 namespace ttt::vision {
@@ -17,6 +19,7 @@ namespace {
 
 constexpr double kLayerNormEpsilon = 1e-5;
 constexpr std::int64_t kImageChannels = 3;
+constexpr const char* kHint = "`ttt list models` shows dimensions that work";
 constexpr std::int64_t kMergeExpansion = 4;
 constexpr std::int64_t kSizeMultiple = 32;  // stem stride 4, three mergings of stride 2
 
@@ -107,7 +110,8 @@ class Mlp : public torch::nn::Module {
 
 class Block : public torch::nn::Module {
  public:
-  Block(std::int64_t dim, std::int64_t heads, std::int64_t mlp_ratio) {
+  Block(std::int64_t index, std::int64_t dim, std::int64_t heads, std::int64_t mlp_ratio)
+      : index_(index) {
     cpe_ = register_module("cpe", std::make_shared<layers::DepthwiseConv>(dim));
     norm1_ = register_module("norm1", std::make_shared<layers::LayerNorm>(dim, kLayerNormEpsilon));
     // rope: its table is computed for the size at hand, the stored one is never needed
@@ -121,10 +125,12 @@ class Block : public torch::nn::Module {
     at::Tensor x = position_encoding(input, *cpe_, grid, context, name + ".cpe");  // [B,N,C]
     const at::Tensor normed = norm1_->forward(x);                                  // [B,N,C]
     context.emit(name + ".norm1", normed);
-    x = x + attn_->forward(normed, grid, &rope, context, name + ".attn");
+    const at::Tensor attn =
+        attn_->forward(normed, grid, &rope, context, name + ".attn");  // [B,N,C]
+    x = x + apply_branch_factor(attn, context, index_, Branch::attention);
     const at::Tensor mlp = mlp_->forward(norm2_->forward(x), grid, context);  // [B,N,C]
     context.emit(name + ".mlp", mlp);
-    x = x + mlp;
+    x = x + apply_branch_factor(mlp, context, index_, Branch::mlp);
     context.emit(name, x);
     return x;
   }
@@ -138,6 +144,7 @@ class Block : public torch::nn::Module {
   }
 
  private:
+  std::int64_t index_;
   std::shared_ptr<layers::DepthwiseConv> cpe_;
   std::shared_ptr<layers::LayerNorm> norm1_, norm2_;
   std::shared_ptr<TttBlock> attn_;
@@ -147,10 +154,14 @@ class Block : public torch::nn::Module {
 class Stage : public torch::nn::Module {
  public:
   Stage(const HVit3Config& config, std::size_t index) : dim_(config.dims[index]) {
+    const std::int64_t first_block = std::accumulate(
+        config.depths.begin(), config.depths.begin() + static_cast<std::ptrdiff_t>(index),
+        std::int64_t{0});
     const auto blocks = register_module("blocks", std::make_shared<torch::nn::Module>());
     for (std::int64_t j = 0; j < config.depths[index]; ++j)
       blocks_.push_back(blocks->register_module(
-          std::to_string(j), std::make_shared<Block>(dim_, config.heads[index], config.mlp_ratio)));
+          std::to_string(j),
+          std::make_shared<Block>(first_block + j, dim_, config.heads[index], config.mlp_ratio)));
     if (index + 1 < kStages)
       downsample_ = register_module("downsample", make_downsample(dim_, config.dims[index + 1]));
   }
@@ -160,7 +171,12 @@ class Stage : public torch::nn::Module {
                                       const std::string& name) const {
     const ops::RopeTable rope = ops::make_rope_table(grid.height, grid.width, dim_);
     for (std::size_t j = 0; j < blocks_.size(); ++j)
-      x = blocks_[j]->forward(x, grid, rope, context, name + ".blocks." + std::to_string(j));
+      x = run_block(
+          [block = blocks_[j], grid, rope, context,
+           block_name = name + ".blocks." + std::to_string(j)](const at::Tensor& in) {
+            return block->forward(in, grid, rope, context, block_name);
+          },
+          x, context);
     if (!downsample_) return {x, grid};
     x = map_to_tokens(downsample_->forward(tokens_to_map(x, grid), context, name + ".downsample"));
     context.emit(name + ".downsample", x);
@@ -183,7 +199,8 @@ class Stage : public torch::nn::Module {
 
 class HVit3 : public ClassificationModel {
  public:
-  explicit HVit3(const HVit3Config& config) {
+  explicit HVit3(const HVit3Config& config)
+      : blocks_(std::accumulate(config.depths.begin(), config.depths.end(), std::int64_t{0})) {
     patch_embed_ = register_module("patch_embed", make_stem(config.dims[0]));
     const auto stages = register_module("layers", std::make_shared<torch::nn::Module>());
     for (std::size_t i = 0; i < kStages; ++i)
@@ -207,6 +224,7 @@ class HVit3 : public ClassificationModel {
     return {head_->forward(features), features};     // [B,classes]
   }
 
+  std::int64_t blocks() const override { return blocks_; }
   std::int64_t size_multiple() const override { return kSizeMultiple; }
 
   void initialize(std::uint64_t seed) override {
@@ -231,6 +249,7 @@ class HVit3 : public ClassificationModel {
     return norm_->forward(x.mean(1));
   }
 
+  std::int64_t blocks_;
   std::shared_ptr<ConvSequence> patch_embed_;
   std::vector<std::shared_ptr<Stage>> stages_;
   std::shared_ptr<layers::BatchNorm> norm_;
@@ -241,19 +260,19 @@ class HVit3 : public ClassificationModel {
 
 std::shared_ptr<ClassificationModel> make_hvit3(const HVit3Config& config) {
   TTT_CHECK(config.classes > 0 && config.mlp_ratio > 0, usage,
-            "the dimensions of an H-ViT3 model must be positive", "hvit3");
+            "the dimensions of an H-ViT3 model must be positive", "hvit3", kHint);
   for (std::size_t i = 0; i < kStages; ++i) {
     const std::string stage = "stage " + std::to_string(i);
     TTT_CHECK(config.dims[i] > 0 && config.depths[i] > 0 && config.heads[i] > 0, usage,
-              "the dimensions of " + stage + " must be positive", "hvit3");
+              "the dimensions of " + stage + " must be positive", "hvit3", kHint);
     TTT_CHECK(config.dims[i] % config.heads[i] == 0, usage,
               "dim " + std::to_string(config.dims[i]) + " of " + stage +
                   " is not a multiple of its heads " + std::to_string(config.heads[i]),
-              "hvit3");
+              "hvit3", kHint);
     TTT_CHECK(config.dims[i] % 4 == 0, usage,
               "dim " + std::to_string(config.dims[i]) + " of " + stage +
                   " is not a multiple of 4, as the rotary embedding needs",
-              "hvit3");
+              "hvit3", kHint);
   }
   return std::make_shared<HVit3>(config);
 }

@@ -3,6 +3,7 @@
 #include "vision/token_ops.h"
 
 #include "kernels/depthwise_conv3x3/depthwise_conv3x3.h"
+#include "layers/recompute.h"
 
 #include <torch/torch.h>
 
@@ -38,6 +39,11 @@ at::Tensor depthwise_gelu(const at::Tensor& x, const layers::DepthwiseConv& conv
                                 {.add_input = true, .activation = ops::Activation::gelu},
                                 context.backend)
       .flatten(1, 2);
+}
+
+at::Tensor run_block(std::function<at::Tensor(const at::Tensor&)> block, const at::Tensor& x,
+                     const ForwardContext& context) {
+  return context.recompute ? layers::recompute(std::move(block), x) : block(x);
 }
 
 at::Tensor tokens_to_map(const at::Tensor& tokens, Grid grid) {

@@ -5,6 +5,8 @@
 #include "layers/holders.h"
 #include "vision/forward_context.h"
 
+#include <functional>
+
 namespace ttt::vision {
 
 /// GELU (exact form); overwrites its argument unless autograd needs it.
@@ -17,6 +19,11 @@ at::Tensor position_encoding(const at::Tensor& x, const layers::DepthwiseConv& c
 /// The inside of H-ViT3's MLP: gelu(x + depthwise 3×3 convolution of x). x [B,N,C].
 at::Tensor depthwise_gelu(const at::Tensor& x, const layers::DepthwiseConv& convolution, Grid grid,
                           const ForwardContext& context);
+
+/// block(x), or the same with its inner results recomputed in the backward pass if the context says
+/// so. The block is kept for that long, so it must own all it needs.
+at::Tensor run_block(std::function<at::Tensor(const at::Tensor&)> block, const at::Tensor& x,
+                     const ForwardContext& context);
 
 /// View of tokens [B,N,C] as a channels-last map [B,C,h,w], and back. Nothing is copied.
 at::Tensor tokens_to_map(const at::Tensor& tokens, Grid grid);

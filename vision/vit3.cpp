@@ -5,6 +5,7 @@
 #include "core/error.h"
 #include "layers/holders.h"
 #include "layers/initialize.h"
+#include "vision/drop_path.h"
 #include "vision/token_ops.h"
 #include "vision/ttt_block.h"
 
@@ -15,6 +16,7 @@ namespace {
 
 constexpr double kLayerNormEpsilon = 1e-6;
 constexpr std::int64_t kImageChannels = 3;
+constexpr const char* kHint = "`ttt list models` shows dimensions that work";
 
 class PatchEmbed : public torch::nn::Module {
  public:
@@ -67,7 +69,7 @@ class Mlp : public torch::nn::Module {
 
 class Block : public torch::nn::Module {
  public:
-  explicit Block(const Vit3Config& config) {
+  Block(const Vit3Config& config, std::int64_t index) : index_(index) {
     cpe_ = register_module("cpe", std::make_shared<layers::DepthwiseConv>(config.dim));
     norm1_ = register_module("norm1",
                              std::make_shared<layers::LayerNorm>(config.dim, kLayerNormEpsilon));
@@ -82,10 +84,12 @@ class Block : public torch::nn::Module {
     at::Tensor x = position_encoding(input, *cpe_, grid, context, name + ".cpe");  // [B,N,C]
     const at::Tensor normed = norm1_->forward(x);                                  // [B,N,C]
     context.emit(name + ".norm1", normed);
-    x = x + attn_->forward(normed, grid, /*rope=*/nullptr, context, name + ".attn");
+    const at::Tensor attn =
+        attn_->forward(normed, grid, /*rope=*/nullptr, context, name + ".attn");  // [B,N,C]
+    x = x + apply_branch_factor(attn, context, index_, Branch::attention);
     const at::Tensor mlp = mlp_->forward(norm2_->forward(x));  // [B,N,C]
     context.emit(name + ".mlp", mlp);
-    x = x + mlp;
+    x = x + apply_branch_factor(mlp, context, index_, Branch::mlp);
     context.emit(name, x);
     return x;
   }
@@ -99,6 +103,7 @@ class Block : public torch::nn::Module {
   }
 
  private:
+  std::int64_t index_;
   std::shared_ptr<layers::DepthwiseConv> cpe_;
   std::shared_ptr<layers::LayerNorm> norm1_, norm2_;
   std::shared_ptr<TttBlock> attn_;
@@ -113,7 +118,7 @@ class Vit3 : public ClassificationModel {
     const auto blocks = register_module("blocks", std::make_shared<torch::nn::Module>());
     for (std::int64_t i = 0; i < config.depth; ++i)
       blocks_.push_back(
-          blocks->register_module(std::to_string(i), std::make_shared<Block>(config)));
+          blocks->register_module(std::to_string(i), std::make_shared<Block>(config, i)));
     norm_ =
         register_module("norm", std::make_shared<layers::LayerNorm>(config.dim, kLayerNormEpsilon));
     // pre_logits: identity
@@ -127,13 +132,16 @@ class Vit3 : public ClassificationModel {
     at::Tensor x = patch_embed_->forward(images);  // [B,N,C]
     context.emit("patch_embed", x);
     for (std::size_t i = 0; i < blocks_.size(); ++i)
-      x = blocks_[i]->forward(x, grid, context, "blocks." + std::to_string(i));
+      x = run_block([block = blocks_[i], grid, context, name = "blocks." + std::to_string(i)](
+                        const at::Tensor& in) { return block->forward(in, grid, context, name); },
+                    x, context);
     x = norm_->forward(x);  // [B,N,C]
     context.emit("norm", x);
     const at::Tensor features = x.mean(1);        // [B,C]
     return {head_->forward(features), features};  // [B,classes]
   }
 
+  std::int64_t blocks() const override { return config_.depth; }
   std::int64_t size_multiple() const override { return config_.patch; }
 
   void initialize(std::uint64_t seed) override {
@@ -159,11 +167,11 @@ class Vit3 : public ClassificationModel {
 std::shared_ptr<ClassificationModel> make_vit3(const Vit3Config& config) {
   TTT_CHECK(config.dim > 0 && config.depth > 0 && config.heads > 0 && config.patch > 0 &&
                 config.classes > 0 && config.mlp_ratio > 0,
-            usage, "the dimensions of a ViT3 model must be positive", "vit3");
+            usage, "the dimensions of a ViT3 model must be positive", "vit3", kHint);
   TTT_CHECK(config.dim % config.heads == 0, usage,
             "dim " + std::to_string(config.dim) + " is not a multiple of heads " +
                 std::to_string(config.heads),
-            "vit3");
+            "vit3", kHint);
   return std::make_shared<Vit3>(config);
 }
 

@@ -28,7 +28,7 @@ std::string dry_run_text(const ClassifySetup& setup, const ClassifyOptions& opti
   };
   Json result{{"schema", kSchema}, {"status", "dry-run"}, {"pictures", pictures}};
   result.update(describe(setup, options));
-  result["memory_mib"] = mebibytes(memory_need(setup));
+  result["memory_mib"] = mebibytes(memory_need(setup, pictures));
   result["memory_available_mib"] = available ? Json(mebibytes(*available)) : Json(nullptr);
   if (format == ResultFormat::jsonl) return dump_json(result) + "\n";
   if (format == ResultFormat::json) return dump_json(result, 2) + "\n";
@@ -70,7 +70,7 @@ int ClassifyRun::run() {
     return 0;
   }
   announce(*setup_, options_, inputs_.items.size());
-  check_memory(*setup_);
+  check_memory(*setup_, inputs_.items.size());
   const std::int64_t classes = setup_->classifier.spec().classes();
   targets_ = match_targets(inputs_, setup_->labels, classes);
   rows_ = {.labels = setup_->labels,

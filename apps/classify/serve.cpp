@@ -149,7 +149,7 @@ class Server {
 
 int serve(const ClassifySetup& setup, const ClassifyOptions& options) {
   announce(setup, options, 0);
-  check_memory(setup);
+  check_memory(setup, 1);
   return Server(setup, options).run();
 }
 

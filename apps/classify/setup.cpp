@@ -203,8 +203,9 @@ Json describe(const ClassifySetup& setup, const ClassifyOptions& options) {
   return result;
 }
 
-std::int64_t memory_need(const ClassifySetup& setup) {
-  return vision::estimate_memory(setup.classifier.spec(), setup.job.batch,
+std::int64_t memory_need(const ClassifySetup& setup, std::size_t pictures) {
+  const auto batch = std::min(setup.job.batch, static_cast<std::int64_t>(pictures));
+  return vision::estimate_memory(setup.classifier.spec(), std::max<std::int64_t>(batch, 1),
                                  setup.job.preprocess.width, setup.job.preprocess.height,
                                  setup.dtype);
 }
@@ -222,18 +223,18 @@ std::optional<std::int64_t> memory_available() {
   return available;
 }
 
-void check_memory(const ClassifySetup& setup) {
+void check_memory(const ClassifySetup& setup, std::size_t pictures) {
   if (setup.device.device.is_cuda()) return;
-  const std::int64_t need = memory_need(setup);
+  const auto at_once = std::min(setup.job.batch, static_cast<std::int64_t>(pictures));
+  const double need = static_cast<double>(memory_need(setup, pictures)) / kMebibyte;
   const std::optional<std::int64_t> available = memory_available();
-  log_debug("estimated memory: {:.0f} MiB", static_cast<double>(need) / kMebibyte);
-  TTT_CHECK(!available || need <= *available, memory,
-            fmt::format("a batch of {} at {}x{} needs about {:.0f} MiB, and {:.0f} MiB are free",
-                        setup.job.batch, setup.job.preprocess.width, setup.job.preprocess.height,
-                        static_cast<double>(need) / kMebibyte,
-                        static_cast<double>(*available) / kMebibyte),
-            "--batch, --size",
-            setup.job.batch > 1 ? "use a smaller --batch" : "use a smaller --size");
+  const double free = static_cast<double>(available.value_or(0)) / kMebibyte;
+  log_debug("estimated memory: {:.0f} MiB", need);
+  TTT_CHECK(
+      !available || need <= free, memory,
+      fmt::format("{} pictures of {}x{} at once need about {:.0f} MiB, and {:.0f} MiB are free",
+                  at_once, setup.job.preprocess.width, setup.job.preprocess.height, need, free),
+      "--batch, --size", at_once > 1 ? "use a smaller --batch" : "use a smaller --size");
 }
 
 }  // namespace ttt::cli

@@ -38,11 +38,11 @@ void announce(const ClassifySetup& setup, const ClassifyOptions& options, std::s
 /// whole weight file, once, for its hash.
 nlohmann::ordered_json describe(const ClassifySetup& setup, const ClassifyOptions& options);
 
-/// Bytes that the run needs at its peak.
-std::int64_t memory_need(const ClassifySetup& setup);
+/// Bytes that classifying so many pictures needs at its peak.
+std::int64_t memory_need(const ClassifySetup& setup, std::size_t pictures);
 /// Bytes that can still be taken on this machine without swapping; nothing when unknown.
 std::optional<std::int64_t> memory_available();
 /// Throws Error(memory) with advice when the need is larger than what is there.
-void check_memory(const ClassifySetup& setup);
+void check_memory(const ClassifySetup& setup, std::size_t pictures);
 
 }  // namespace ttt::cli

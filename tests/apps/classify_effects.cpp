@@ -156,8 +156,11 @@ void add_model(std::map<std::string, Effect>& effects) {
 void add_preprocessing(std::map<std::string, Effect>& effects) {
   effects["size"] = [] {
     expect_other_logits({"--size", "64x32"});
-    expect_error(bench().run({"flat/a.bmp", "-w", "tiny.safetensors", "--size", "33x32"}), 2, "33",
-                 "32");
+    for (const char* more : {"--no-dry-run", "--dry-run"})
+      expect_error(bench().run({"flat/a.bmp", "-w", "tiny.safetensors", "--size", "33x32", "-o",
+                                "size.jsonl", more}),
+                   2, "33", "32");
+    EXPECT_FALSE(fs::exists(bench() / "size.jsonl.run.json"));
     expect_error(bench().run({"flat/a.bmp", "--size", "32*32"}), 2, "not a size", "224x224");
   };
   effects["resize"] = [] { expect_other_logits({"--resize", "squash"}); };

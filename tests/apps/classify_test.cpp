@@ -265,6 +265,18 @@ TEST(Classify, QuietPrintsOnlyResults) {
   EXPECT_FALSE(contains(loud.out, "pre-processing"));
 }
 
+TEST(Classify, MemoryIsEstimatedBeforeTheWork) {
+  write_text_file(bench() / "long.txt", [] {
+    std::string list;
+    for (int i = 0; i < 4096; ++i) list += "flat/a.bmp\n";
+    return list;
+  }());
+  const Arguments huge{"-w", "tiny.safetensors", "--size", "8192x8192", "-b", "4096", "-q"};
+  Arguments many = huge;
+  many.emplace_back("long.txt");
+  expect_error(bench().run(many), 6, "MiB are free", "smaller --batch");
+}
+
 TEST(Classify, ContradictionsAreNamed) {
   expect_error(bench().run({"a", "--overwrite", "--resume", "-o", "x.jsonl"}), 2, "--overwrite");
   expect_error(bench().run({"a", "--stdin-jsonl"}), 2, "--stdin-jsonl");

@@ -15,7 +15,8 @@ std::map<std::string, std::map<std::string, Effect>> all_effects() {
   return {{"list", list_effects()},
           {"inspect", inspect_effects()},
           {"convert", convert_effects()},
-          {"classify", classify_effects()}};
+          {"classify", classify_effects()},
+          {"train", train_effects()}};
 }
 
 TEST(Flags, EachHasAnEffectTest) {

@@ -39,6 +39,8 @@ std::vector<Kernel> table() {
 /// Registers of a thread, so that a multiprocessor with 65536 of them holds several blocks.
 int register_limit(const Kernel& kernel) {
   const bool gated = kernel.name.find("gated_") != std::string::npos;
+  // The tap sums of a fused activation: two blocks of 128 threads.
+  if (kernel.name.find("tap_sums_kernel") != std::string::npos) return 192;
   if (!gated) return 128;  // two blocks of 256 threads
   const bool wide = kernel.name.find(", 128") != std::string::npos;
   return wide ? 208 : 168;  // two or three blocks of 128 threads; kGatedBlocks

@@ -1,0 +1,137 @@
+// SPDX-FileCopyrightText: The ttt authors
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/apps/effects.h"
+#include "tests/apps/train_support.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+namespace ttt::test {
+namespace {
+
+using Arguments = std::vector<std::string>;
+namespace fs = std::filesystem;
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+TEST(Train, FlagsHaveAnEffect) {
+  for (const auto& [flag, effect] : train_effects()) {
+    SCOPED_TRACE("--" + flag);
+    effect();
+  }
+}
+
+/// Starts a run and kills it, without warning, as soon as the checkpoint of `step` is there.
+ProgramResult run_and_kill(const TrainingFolder& folder, const Arguments& arguments,
+                           const std::string& step) {
+  Arguments shell{"/bin/bash",
+                  "-c",
+                  "stop=$1; shift; \"$@\" & pid=$!\n"
+                  "while [ ! -e \"$stop\" ]; do kill -0 $pid || exit 1; sleep 0.005; done\n"
+                  "kill -9 $pid; wait $pid; echo $?",
+                  "bash",
+                  folder.path("killed/checkpoints/step-" + step + ".safetensors"),
+                  ttt_path()};
+  shell.insert(shell.end(), arguments.begin(), arguments.end());
+  return run_program({.arguments = shell});
+}
+
+// 12 pictures in batches of 2: epochs of 6 steps; step 45 lies in the middle of one.
+TEST(Train, ResumeAfterKillGivesTheSameBits) {
+  const TrainingFolder folder;
+  for (const Arguments& kind :
+       {Arguments{"--ema-decay", "0.9", "--no-scale-ema-decay"},
+        Arguments{"--dtype", "bf16", "--optimizer", "muon", "--workers", "2"},
+        Arguments{"--model", "hvit3", "--dims", "8,8,12,16", "--depths", "1,1,1,1", "--heads",
+                  "1,2,3,2", "--size", "32"}}) {
+    Arguments more{"--epochs",     "60", "--max-steps",        "150",  "--batch",    "2",
+                   "--accumulate", "1",  "--validation-split", "none", "--overwrite"};
+    more.insert(more.end(), kind.begin(), kind.end());
+    const std::string expected = folder.weights("whole", more);
+
+    more.insert(more.end(), {"--checkpoint-steps", "5"});
+    const ProgramResult killed = run_and_kill(folder, folder.call("killed", more), "00000045");
+    EXPECT_EQ(killed.out, "137\n") << killed.err;
+    EXPECT_FALSE(fs::exists(folder.path("killed/checkpoints/step-00000150.safetensors")));
+
+    more[std::find(more.begin(), more.end(), "--overwrite") - more.begin()] = "--resume";
+    const ProgramResult resumed = run_ttt(folder.call("killed", more));
+    EXPECT_EQ(resumed.code, 0) << resumed.err;
+    EXPECT_TRUE(contains(resumed.err, "resumed from step"));
+    EXPECT_TRUE(newest_weights(folder.path("killed")) == expected) << kind[1];
+  }
+}
+
+TEST(Train, InterruptedRunsSaveAndExit130) {
+  const TrainingFolder folder;
+  Arguments shell{"/bin/bash",
+                  "-c",
+                  "stop=$1; shift; \"$@\" & pid=$!\n"
+                  "while [ ! -e \"$stop\" ]; do kill -0 $pid || exit 1; sleep 0.005; done\n"
+                  "kill -INT $pid; wait $pid; echo $?",
+                  "bash",
+                  folder.path("run/checkpoints/step-00000003.safetensors"),
+                  ttt_path()};
+  const Arguments call = folder.call("run", {"--max-steps", "0", "--epochs", "100000"});
+  shell.insert(shell.end(), call.begin(), call.end());
+  const ProgramResult result = run_program({.arguments = shell});
+  EXPECT_EQ(result.out, "130\n") << result.err;
+  EXPECT_TRUE(contains(result.err, "hint: continue with --resume"));
+  EXPECT_TRUE(contains(read_text_file(folder.path("run/train.run.json")), "interrupted"));
+}
+
+TEST(Train, CheckpointsAreClassifiedDirectly) {
+  const TrainingFolder folder;
+  folder.weights("run");
+  const ProgramResult result =
+      run_ttt({"classify", "--weights", folder.path("run/checkpoints/step-00000003.safetensors"),
+               folder.path("data"), "--format", "jsonl"});
+  EXPECT_EQ(result.code, 0) << result.err;
+  const auto rows = result.json_lines();
+  ASSERT_EQ(rows.size(), 13U);
+  EXPECT_TRUE(contains(rows[0]["topk"][0]["label"].get<std::string>(), "class"));
+  EXPECT_EQ(rows[12]["accuracy"]["count"], 12);
+}
+
+TEST(Train, MistakesAreNamed) {
+  const TrainingFolder folder;
+  const auto call = [&](const Arguments& more) { return run_ttt(folder.call("run", more)); };
+  expect_error(call({"--dims", "16,16"}), 2, "takes 1", "one number");
+  expect_error(call({"--dims", "1x"}), 2, "--dims");
+  expect_error(call({"--heads", "3"}), 2, "not a multiple of heads");
+  expect_error(call({"--size", "10"}), 2, "10x10", "nearest");
+  expect_error(call({"--batch", "100"}), 2, "fewer than one step");
+  expect_error(call({"--model", "vit3_x"}), 2, "vit3_x");
+  expect_error(call({"--mesa", "1"}), 2, "averag", "--ema-decay");
+  expect_error(call({"--resume", "--overwrite"}), 2, "exclude each other");
+  expect_error(call({"--validation", folder.path("none.tar")}), 4, "none.tar");
+  expect_error(run_ttt({"train"}), 2, "no training pictures", "--data");
+  write_text_file(folder.path("bad.yaml"), "learnign-rate: 1\n");
+  expect_error(run_ttt({"train", folder.path("bad.yaml")}), 2, "learnign-rate", "learning-rate");
+  folder.weights("run");
+  expect_error(call({}), 5, "already holds a run", "--resume");
+  expect_error(call({"--resume", "--epochs", "3"}), 2, "epochs = 2, now it is 3");
+}
+
+TEST(Train, UnreadablePicturesAreCountedAndExitFour) {
+  const TrainingFolder folder;
+  write_text_file(folder.path("data/class1/9.bmp"), "not a picture");
+  const ProgramResult result =
+      run_ttt(folder.call("run", {"--max-steps", "0", "--epochs", "4", "--format", "json"}));
+  EXPECT_EQ(result.code, 4);
+  EXPECT_GE(result.json_lines().at(0)["unreadable"].get<int>(), 1);
+}
+
+TEST(Train, ALossThatIsNeverFiniteFailsTheCheck) {
+  const TrainingFolder folder;
+  const ProgramResult result = run_ttt(
+      folder.call("run", {"--learning-rate", "10", "--no-scale-learning-rate", "--weight-decay",
+                          "10", "--clip-norm", "0", "--max-steps", "0", "--epochs", "100000"}));
+  expect_error(result, 8, "not finite", "--learning-rate");
+}
+
+}  // namespace
+}  // namespace ttt::test

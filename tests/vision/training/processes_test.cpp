@@ -1,0 +1,160 @@
+// SPDX-FileCopyrightText: The ttt authors
+// SPDX-License-Identifier: Apache-2.0
+#include "core/weights/safetensors_writer.h"
+#include "core/weights/weight_file.h"
+#include "tests/support/compare.h"
+#include "tests/support/paths.h"
+#include "tests/support/pictures.h"
+#include "training/gradients.h"
+#include "vision/hvit3.h"
+#include "vision/training/classification_task.h"
+#include "vision/vit3.h"
+
+#include <gtest/gtest.h>
+#include <spdlog/fmt/fmt.h>
+#include <torch/torch.h>
+
+#include <arpa/inet.h>
+#include <cstdlib>
+#include <netinet/in.h>
+#include <string>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace ttt::test {
+namespace {
+
+using training::NamedTensors;
+namespace fs = std::filesystem;
+
+constexpr std::int64_t kJointBatch = 6;
+
+std::shared_ptr<vision::ClassificationModel> model_named(const std::string& name) {
+  auto model =
+      name == "vit3"
+          ? vision::make_vit3({.dim = 16, .depth = 2, .heads = 2, .patch = 8, .classes = 3})
+          : vision::make_hvit3({.dims = {8, 8, 12, 16},
+                                .depths = {1, 1, 1, 1},
+                                .heads = {1, 2, 3, 2},
+                                .classes = 3});
+  model->initialize(1);
+  return model;
+}
+
+/// Options of a run in which a sample's part in the gradient doesn't depend on who computes it.
+vision::ClassificationTaskOptions options_for(std::int64_t batch) {
+  vision::ClassificationTaskOptions options{.batch = batch};
+  options.augment.preprocess.width = options.augment.preprocess.height = 32;
+  options.mix = {.mixup_alpha = 0, .cutmix_alpha = 0};
+  return options;
+}
+
+/// Averaged gradients and buffers after one batch.
+NamedTensors one_batch(const std::string& name, const fs::path& data,
+                       const vision::ClassificationTaskOptions& options) {
+  const auto images = std::make_shared<vision::LabelledImages>(
+      expand_inputs({.arguments = {data.string()}}), vision::LabelledImagesOptions{});
+  vision::ClassificationTask task(model_named(name), nullptr, images, nullptr, options);
+  task.model().train();
+  task.start_epoch(0, 1);
+  task.forward_backward({.batch = 1});
+  NamedTensors result;
+  for (const NamedTensor& p : training::trainable_parameters(task.model())) {
+    const at::Tensor gradient = p.tensor.grad().clone();
+    if (options.processes) {
+      options.processes->sum(gradient);
+      gradient.div_(options.processes->size());
+    }
+    result.push_back({p.name, gradient});
+  }
+  for (const NamedTensor& buffer : training::buffers(task.model())) result.push_back(buffer);
+  return result;
+}
+
+int free_port() {
+  const int socket = ::socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof(address);
+  EXPECT_EQ(::bind(socket, reinterpret_cast<sockaddr*>(&address), size), 0);
+  EXPECT_EQ(::getsockname(socket, reinterpret_cast<sockaddr*>(&address), &size), 0);
+  ::close(socket);
+  return ntohs(address.sin_port);
+}
+
+/// Starts this program again as one process of two, which runs the test Worker.DISABLED_Run.
+pid_t start_worker(int rank, int port, const std::string& name, const fs::path& folder) {
+  const pid_t child = ::fork();
+  if (child != 0) return child;
+  const auto set = [](const char* key, const std::string& value) {
+    ::setenv(key, value.c_str(), 1);
+  };
+  set("RANK", std::to_string(rank));
+  set("WORLD_SIZE", "2");
+  set("MASTER_ADDR", "127.0.0.1");
+  set("MASTER_PORT", std::to_string(port));
+  set("TTT_TEST_MODEL", name);
+  set("TTT_TEST_FOLDER", folder.string());
+  ::execl("/proc/self/exe", "test", "--gtest_filter=Worker.DISABLED_Run",
+          "--gtest_also_run_disabled_tests", "--gtest_brief=1", nullptr);
+  ::_exit(127);
+}
+
+TEST(Worker, DISABLED_Run) {
+  const char* name = std::getenv("TTT_TEST_MODEL");
+  if (name == nullptr) GTEST_SKIP() << "runs as a part of Processes";
+  const fs::path folder = std::getenv("TTT_TEST_FOLDER");
+  vision::ClassificationTaskOptions options = options_for(kJointBatch / 2);
+  options.processes = training::ProcessGroup::from_environment();
+  ASSERT_TRUE(options.processes);
+  const NamedTensors result = one_batch(name, folder / "data", options);
+  write_safetensors(folder / fmt::format("rank{}.safetensors", options.processes->rank()), result);
+}
+
+TEST(Processes, TwoGiveTheGradientsOfTheJointBatch) {
+  for (const std::string name : {"vit3", "hvit3"}) {
+    const TempDir folder;
+    write_class_folders(folder / "data", 3, 6, 20);
+    const int port = free_port();
+    const pid_t children[] = {start_worker(0, port, name, folder.path()),
+                              start_worker(1, port, name, folder.path())};
+    const NamedTensors expected = one_batch(name, folder / "data", options_for(kJointBatch));
+    for (const pid_t child : children) {
+      int status = -1;
+      ::waitpid(child, &status, 0);
+      ASSERT_EQ(status, 0);
+    }
+    // Gradients are sums that cancel, so their rounding follows the size of the terms: small ones
+    // are compared relative to a tenth of the largest of the model.
+    double floor = 0;
+    for (const NamedTensor& item : expected)
+      if (item.tensor.is_floating_point())
+        floor = std::max(floor, 0.1 * item.tensor.abs().max().item<double>());
+    for (const char* rank : {"rank0.safetensors", "rank1.safetensors"}) {
+      const WeightFile file = WeightFile::open(folder / rank);
+      for (const NamedTensor& item : expected) {
+        const at::Tensor actual = file.read(item.name);
+        if (!item.tensor.is_floating_point()) {
+          EXPECT_TRUE(at::equal(actual, item.tensor)) << item.name;
+        } else {
+          const double scale = std::max(floor, item.tensor.abs().max().item<double>());
+          const double difference = (actual - item.tensor).abs().max().item<double>();
+          EXPECT_LT(difference, scale * (name == "vit3" ? 1e-6 : 1e-5)) << name << " " << item.name;
+        }
+      }
+    }
+  }
+}
+
+TEST(Processes, OneIsNone) {
+  ::unsetenv("WORLD_SIZE");
+  EXPECT_FALSE(training::ProcessGroup::from_environment());
+  ::setenv("WORLD_SIZE", "1", 1);
+  EXPECT_FALSE(training::ProcessGroup::from_environment());
+  ::unsetenv("WORLD_SIZE");
+}
+
+}  // namespace
+}  // namespace ttt::test

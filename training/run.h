@@ -1,0 +1,68 @@
+// SPDX-FileCopyrightText: The ttt authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "training/ema.h"
+#include "training/gradients.h"
+#include "training/run_log.h"
+#include "training/trainer.h"
+
+#include <chrono>
+
+namespace ttt::training {
+
+/// One call of train(): the state between steps and what happens in each.
+class Run {
+ public:
+  /// Resumes from the newest checkpoint if asked to and there is one.
+  Run(Task& task, const TrainerOptions& options);
+  TrainingSummary train(const ProgressCallback& progress);
+
+ private:
+  void resume();
+  void restore(std::int64_t step);
+  void check_settings(const Metadata& saved, const std::string& where) const;
+  void train_epoch(std::int64_t epoch, Progress& progress);
+  void train_step(std::int64_t epoch, std::int64_t step_in_epoch);
+  double combine_processes(double loss);
+  bool is_first() const { return !options_.processes || options_.processes->is_first(); }
+  void update(double loss, double learning_rate);
+  void skip(double loss, double norm);
+  void log_step(std::int64_t epoch, double learning_rate);
+  void log_norms(const Metrics& inner);
+  void finish_epoch(std::int64_t epoch);
+  void evaluate(std::int64_t epoch);
+  void consider_best(const Metrics& metrics, bool average);
+  void save_checkpoint();
+  Metadata run_metadata() const;
+  std::int64_t last_step() const;
+  bool stops_here() const { return step_ >= last_step(); }
+
+  Task& task_;
+  TrainerOptions options_;
+  std::int64_t steps_per_epoch_;
+  NamedTensors parameters_, buffers_;
+  std::unique_ptr<Optimizer> optimizer_;
+  std::unique_ptr<MovingAverage> average_;
+  CheckpointStore store_;
+  std::unique_ptr<RunLog> log_;
+
+  std::int64_t step_ = 0;  ///< finished optimizer steps, skipped ones included
+  std::int64_t skipped_ = 0;
+  std::int64_t skipped_in_row_ = 0;
+  std::int64_t saved_step_ = -1;
+  double best_score_ = -1.0;
+  bool cancelled_ = false;  ///< in any process
+  std::chrono::steady_clock::time_point curves_written_{};
+  double gradient_norm_ = 0.0;
+  double loss_sum_ = 0.0;  ///< since the last row of the log
+  std::int64_t loss_count_ = 0;
+  double step_seconds_ = 0.0;
+  std::vector<at::Tensor> buffers_before_;
+  TrainingSummary summary_;
+};
+
+/// Throws Error(interrupted) when cancellation was requested.
+void check_cancelled();
+
+}  // namespace ttt::training
