@@ -35,6 +35,7 @@ function(ttt_default_cuda_archs result)
   string(REGEX MATCHALL "[0-9]+\\.[0-9]+" _local "${_capabilities}")
   string(REPLACE "." "" _local "${_local}")
   list(REMOVE_DUPLICATES _local)
+  list(FILTER _local EXCLUDE REGEX "^[0-7][0-9]$") # older than Ampere: no bfloat16 tensor cores
   execute_process(COMMAND ${TTT_NVCC} --list-gpu-arch OUTPUT_VARIABLE _known)
   set(_archs)
   if(_failed EQUAL 0 AND _local)

@@ -6,7 +6,8 @@
 # a few minutes. Exit status: 0 all passed, 1 something failed, 7 no GPU.
 #
 #   scripts/gpu_check.sh [OUT.json]                  default: gpu_check.json
-#   scripts/gpu_check.sh --pack FOLDER               builds for all GPUs and copies what a check needs
+#   scripts/gpu_check.sh --pack FOLDER               builds for all GPUs, or $TTT_CUDA_ARCHS ("90;120"),
+#                                                    and copies what a check needs
 #   FOLDER/gpu_check.sh --packed [OUT.json]          runs it elsewhere, where a LibTorch 2.11 with CUDA
 #                                                    is all there is: $TTT_LIBTORCH, or python3's torch
 set -euo pipefail
@@ -38,8 +39,8 @@ pack() {
     program=$(find_program "$name")
     strip -o "$to/$name" "$program"
     # All but what every system has, and LibTorch.
-    ldd "$program" | awk '$3 ~ /^\// { print $3 }' |
-      grep -v -E '/(libc|libm|libdl|librt|libpthread|libstdc\+\+|libgcc_s|libgomp[^/]*|libc10|libtorch[^/]*)\.so' |
+    ldd "$program" | awk '$3 ~ /^\// &&
+        $3 !~ /\/(libc|libm|libdl|librt|libpthread|libutil|libstdc\+\+|libgcc_s|libgomp.*|libc10|libtorch.*)\.so/ { print $3 }' |
       while read -r library; do cp -L "$library" "$to/lib/"; done
   done
   git describe --always --dirty >"$to/commit"

@@ -227,7 +227,6 @@ __global__ void __launch_bounds__(kGatedThreads, kGatedBlocks<kDepth>)
         __syncthreads();
       }
       if (rows <= 0) continue;
-      __syncwarp();
       if (first_column == 0)
         load_rows<kWarpTokens, kDepth>(
             Shared::x(), first, block.row<T>(problem, problem.x, start + first),
