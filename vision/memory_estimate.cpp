@@ -71,7 +71,8 @@ std::int64_t estimate_memory(const ModelSpec& spec, std::int64_t batch, std::int
         // Weights are read as fp32, then converted.
         const std::int64_t weights =
             parameters * (dtype == c10::ScalarType::Float ? kFloatBytes : kFloatBytes + bytes);
-        const std::int64_t pictures = 3 * width * height * (2 * kFloatBytes + bytes);
+        // A batch as stacked and as converted, and the two batches that are prepared ahead.
+        const std::int64_t pictures = 3 * width * height * (4 * kFloatBytes + bytes);
         return weights + batch * (pictures + activation_elements(config, width, height) * bytes);
       },
       spec.config);
