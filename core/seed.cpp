@@ -2,6 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/seed.h"
 
+#include "core/log.h"
+
+#include <random>
+
 namespace ttt {
 
 std::uint64_t derive_seed(std::uint64_t run_seed, std::string_view item) {
@@ -11,6 +15,15 @@ std::uint64_t derive_seed(std::uint64_t run_seed, std::string_view item) {
   hash = (hash ^ (hash >> 30)) * 0xBF58476D1CE4E5B9ULL;
   hash = (hash ^ (hash >> 27)) * 0x94D049BB133111EBULL;
   return hash ^ (hash >> 31);
+}
+
+std::uint64_t choose_seed(std::int64_t request) {
+  if (request >= 0) return static_cast<std::uint64_t>(request);
+  std::random_device source;
+  // 53 bits survive every JSON reader.
+  const std::uint64_t seed = ((std::uint64_t{source()} << 32) | source()) >> 11;
+  log_info("seed {}", seed);
+  return seed;
 }
 
 }  // namespace ttt

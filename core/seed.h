@@ -12,4 +12,7 @@ namespace ttt {
 /// finaliser).
 std::uint64_t derive_seed(std::uint64_t run_seed, std::string_view item);
 
+/// The seed a run uses: the one asked for, or for a negative request a random one, which is logged.
+std::uint64_t choose_seed(std::int64_t request);
+
 }  // namespace ttt

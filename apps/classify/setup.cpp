@@ -4,6 +4,7 @@
 
 #include "apps/common/text.h"
 #include "core/log.h"
+#include "core/seed.h"
 
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
@@ -12,7 +13,6 @@
 #include <algorithm>
 #include <array>
 #include <fstream>
-#include <random>
 #include <sstream>
 
 namespace ttt::cli {
@@ -21,15 +21,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr double kMebibyte = 1024.0 * 1024.0;
-
-std::uint64_t choose_seed(std::int64_t request) {
-  if (request >= 0) return static_cast<std::uint64_t>(request);
-  std::random_device source;
-  // 53 bits survive every JSON reader.
-  const std::uint64_t seed = ((std::uint64_t{source()} << 32) | source()) >> 11;
-  log_info("seed {}", seed);
-  return seed;
-}
 
 void configure_torch(const ClassifyOptions& options) {
   if (options.threads) at::set_num_threads(static_cast<int>(*options.threads));

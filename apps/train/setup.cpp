@@ -5,6 +5,7 @@
 #include "core/device.h"
 #include "core/error.h"
 #include "core/log.h"
+#include "core/seed.h"
 #include "layers/module_weights.h"
 #include "training/ema.h"
 #include "vision/weights_metadata.h"
@@ -12,7 +13,6 @@
 #include <ATen/Parallel.h>
 
 #include <algorithm>
-#include <random>
 
 namespace ttt::cli {
 namespace {
@@ -53,14 +53,6 @@ vision::ModelSpec parse_model(const TrainOptions& options) {
   fill(config.depths, options.depths, "--depths");
   fill(config.heads, options.heads, "--heads");
   return {config};
-}
-
-std::uint64_t choose_seed(std::int64_t request) {
-  if (request >= 0) return static_cast<std::uint64_t>(request);
-  std::random_device source;
-  const std::uint64_t seed = ((std::uint64_t{source()} << 32) | source()) >> 11;
-  log_info("seed {}", seed);
-  return seed;
 }
 
 /// The pictures to train on: the split "train" where there is one.

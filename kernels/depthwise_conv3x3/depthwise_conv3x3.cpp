@@ -76,9 +76,7 @@ struct ConvFunction : Function<ConvFunction> {
 /// A parameter in the accumulation dtype; it may come in that or in x's dtype.
 at::Tensor in_accumulation_dtype(std::string_view name, const at::Tensor& parameter,
                                  const at::Tensor& x) {
-  const at::ScalarType wanted = accumulation_dtype(x.scalar_type());
-  if (parameter.scalar_type() != wanted) check_same_dtype(kOp, name, parameter, x);
-  return parameter.to(wanted);
+  return to_accumulation_dtype(kOp, name, parameter, x);
 }
 
 }  // namespace

@@ -70,4 +70,11 @@ at::ScalarType accumulation_dtype(at::ScalarType dtype) {
   return dtype == at::kDouble ? at::kDouble : at::kFloat;
 }
 
+at::Tensor to_accumulation_dtype(std::string_view op, std::string_view name,
+                                 const at::Tensor& parameter, const at::Tensor& like) {
+  const at::ScalarType wanted = accumulation_dtype(like.scalar_type());
+  if (parameter.scalar_type() != wanted) check_same_dtype(op, name, parameter, like);
+  return parameter.to(wanted);
+}
+
 }  // namespace ttt::ops

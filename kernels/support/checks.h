@@ -41,4 +41,9 @@ void refuse_second_derivative(std::string_view op);
 /// The dtype in which an op accumulates and keeps small states: float, or double for double.
 at::ScalarType accumulation_dtype(at::ScalarType dtype);
 
+/// A parameter in the accumulation dtype of the activations `like`. Throws Error(usage) unless it
+/// has that dtype or the activations' own.
+at::Tensor to_accumulation_dtype(std::string_view op, std::string_view name,
+                                 const at::Tensor& parameter, const at::Tensor& like);
+
 }  // namespace ttt::ops

@@ -26,9 +26,7 @@ Backend choose(Backend requested, at::TensorList tensors) {
 
 /// A weight argument as the backends take it: contiguous, accumulation dtype.
 at::Tensor prepared_weight(std::string_view name, const at::Tensor& weight, const at::Tensor& x) {
-  const at::ScalarType wanted = accumulation_dtype(x.scalar_type());
-  if (weight.scalar_type() != wanted) check_same_dtype(kOp, name, weight, x);
-  return weight.to(wanted).contiguous();
+  return to_accumulation_dtype(kOp, name, weight, x).contiguous();
 }
 
 DepthwiseStep run_step(Backend backend, const at::Tensor& k, const at::Tensor& v,

@@ -33,9 +33,7 @@ at::Tensor prepared_weight(std::string_view name, const at::Tensor& weight, cons
             fmt::format("{} is {}, which doesn't fit activations of {}", name, shape_text(weight),
                         shape_text(x)),
             std::string(kOp), "pass weights [1 or B, heads, d, d] with heads * d channels");
-  const at::ScalarType wanted = accumulation_dtype(x.scalar_type());
-  if (weight.scalar_type() != wanted) check_same_dtype(kOp, name, weight, x);
-  at::Tensor result = weight.to(wanted).contiguous();
+  at::Tensor result = to_accumulation_dtype(kOp, name, weight, x).contiguous();
   return batch == x.size(0) ? result : result.expand({x.size(0), heads, d, d});
 }
 
