@@ -16,6 +16,7 @@ std::map<std::string, std::map<std::string, Effect>> all_effects() {
           {"inspect", inspect_effects()},
           {"convert", convert_effects()},
           {"classify", classify_effects()},
+          {"selftest", selftest_effects()},
           {"train", train_effects()}};
 }
 
