@@ -60,15 +60,24 @@ at::Generator generator() {
   return at::make_generator<at::CPUGeneratorImpl>(1);
 }
 
-/// Random weights, also for biases and normalisations: fresh ones hide errors behind zeros and
-/// ones.
+/// Random weights of a size at which every branch counts. Fresh ones hide errors: the inner models
+/// are next to nothing, biases are 0 and normalisations 1.
 std::shared_ptr<ClassificationModel> random_model(const Entry& entry) {
   const auto model = entry.spec.build();
   model->initialize(0);
   const torch::NoGradGuard no_gradients;
   const at::Generator noise = generator();
-  for (at::Tensor& parameter : model->parameters())
-    if (parameter.dim() == 1) parameter.add_(torch::randn(parameter.sizes(), noise), 0.1);
+  for (at::Tensor& parameter : model->parameters()) {
+    if (parameter.dim() == 1) {
+      parameter.add_(torch::randn(parameter.sizes(), noise), 0.1);
+      continue;
+    }
+    const double inputs = parameter.size(0) == 1  // an inner model's [1, heads, d, d]
+                              ? static_cast<double>(parameter.size(-1))
+                              : static_cast<double>(parameter.numel() / parameter.size(0));
+    const double deviation = parameter.std().item<double>();
+    if (deviation > 0) parameter.mul_(1 / (deviation * std::sqrt(inputs)));
+  }
   model->eval();
   return model;
 }
@@ -116,7 +125,7 @@ class Runner {
   at::Tensor images_;
 };
 
-double norm(const at::Tensor& tensor) {
+double length_of(const at::Tensor& tensor) {
   return tensor.to(at::kDouble).norm().item<double>();
 }
 
@@ -127,10 +136,10 @@ void compare_gradients(ops::CheckResult& result, const std::vector<at::Tensor>& 
   // almost to nothing and leave rounding: errors count relative to a part of the largest, at least.
   constexpr double kPart = 0.01;
   double largest = 0;
-  for (const at::Tensor& gradient : expected) largest = std::max(largest, norm(gradient));
+  for (const at::Tensor& gradient : expected) largest = std::max(largest, length_of(gradient));
   for (std::size_t i = 0; i < expected.size(); ++i) {
-    const double scale = std::max(norm(expected[i]), kPart * largest);
-    const double difference = norm(actual[i].to(at::kDouble) - expected[i]);
+    const double scale = std::max(length_of(expected[i]), kPart * largest);
+    const double difference = length_of(actual[i].to(at::kDouble) - expected[i]);
     ops::Deviation deviation{expected[i].scalar_type(), difference / scale, tolerance,
                              "gradient of " + names[i]};
     // An infinite norm gives NaN, which counts as infinite.
@@ -143,9 +152,10 @@ struct Tolerances {
   double outputs, gradients;
 };
 
-/// What models make of the ops' own differences, with a margin for other processors.
+/// What models make of the ops' own differences, with a margin for other processors. In bfloat16
+/// many a ReLU opens on one side only.
 Tolerances tolerances(at::ScalarType dtype) {
-  return dtype == at::kBFloat16 ? Tolerances{0.05, 0.2} : Tolerances{1e-5, 1e-2};
+  return dtype == at::kBFloat16 ? Tolerances{0.08, 0.5} : Tolerances{2e-5, 1e-2};
 }
 
 }  // namespace
