@@ -82,7 +82,7 @@ void add_cuda(SelftestPlan& plan, const SelftestOptions& options, std::vector<Va
   std::string problem;
   if (plan.device.device.type() != ops::cuda::device_type())
     problem = options.device == "cpu" ? "--device cpu is asked for" : plan.device.reason;
-  if (!any_cuda_op()) problem = "this build has no CUDA operations";
+  if (problem.empty() && !any_cuda_op()) problem = "this build has no CUDA operations";
   if (problem.empty()) {
     variants.push_back(variant);
   } else {

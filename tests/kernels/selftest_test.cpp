@@ -17,7 +17,7 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-using Run = std::function<Tensors(const Tensors&, Backend)>;
+using OpRun = std::function<Tensors(const Tensors&, Backend)>;
 
 /// What the op of these tests does; an op's functions are plain pointers.
 std::vector<OpCase> the_cases;
@@ -27,7 +27,7 @@ const OpSupport& the_support() {
   return support;
 }
 
-OpCase case_of(const Run& run) {
+OpCase case_of(const OpRun& run) {
   OpCase op_case;
   op_case.name = "the case";
   op_case.inputs = [](at::ScalarType dtype) { return Tensors{case_tensor("x", {3, 4}).to(dtype)}; };
@@ -37,7 +37,7 @@ OpCase case_of(const Run& run) {
 
 const Op kOp{"made_up", the_support, [] { return the_cases; }};
 
-CheckResult check(const Run& run, at::ScalarType dtype = at::kFloat) {
+CheckResult check(const OpRun& run, at::ScalarType dtype = at::kFloat) {
   the_cases = {case_of(run)};
   return check_op(kOp, dtype, {Variant{.backend = Backend::cpu, .isa = CpuIsa::baseline}})[0];
 }
@@ -59,7 +59,7 @@ TEST(SelfTest, GoodOpPasses) {
 }
 
 TEST(SelfTest, SmallErrorIsMeasured) {
-  const Run run = [](const Tensors& in, Backend backend) {
+  const OpRun run = [](const Tensors& in, Backend backend) {
     const at::Tensor out = in[0] / in[0].detach().abs().max();
     return Tensors{backend == Backend::reference ? out : out + 3e-5};
   };
