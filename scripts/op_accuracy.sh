@@ -53,8 +53,8 @@ such as inner weights stay fp32 when activations are bf16 or fp16; types are the
 reference, which computes in double, is compared with its own results without any rounding on the way.
 `ttt selftest` measures the same on your machine.
 
-Written by `scripts/op_accuracy.sh`: {summary['host']['processor']}, LibTorch {summary['libtorch']}, ttt
-{summary['version']}; the CUDA kernels ran {where}.
+Written by `scripts/op_accuracy.sh`: {summary['host']['processor']}, LibTorch {summary['libtorch']},
+ttt {summary['version']}; the CUDA kernels ran {where}.
 
 | operation | backend | type | outputs | gradients |
 |---|---|---|---|---|
