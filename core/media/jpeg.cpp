@@ -172,13 +172,13 @@ bool smoothed_unlike_pillow(const jpeg_decompress_struct& info) {
 #endif
 }
 
-/// The rows as RGB; official mode leaves the rest of a cut picture without ink or light.
-Image read_rows(const Source& source, JpegReader& reader, Step started) {
+/// The rows as RGB, into a black picture of the header's size; official mode leaves the rest of a
+/// cut picture without ink or light.
+Image read_rows(const Source& source, JpegReader& reader, Step started, Image image) {
   const jpeg_decompress_struct& info = reader.info();
   const bool cmyk = info.out_color_space == JCS_CMYK;
   const std::uint8_t flip = cmyk && inks_inverted(source, info) ? 255 : 0;
-  std::vector<std::uint8_t> inks(cmyk ? std::size_t{4} * info.image_width : 0);
-  Image image = make_image(info.image_width, info.image_height);
+  std::vector<std::uint8_t> inks(cmyk ? std::size_t{4} * static_cast<std::size_t>(image.width) : 0);
   if (cmyk) std::fill(image.rgb.begin(), image.rgb.end(), std::uint8_t{255});
   if (started != Step::done) return image;
   for (int y = 0; y < image.height; ++y) {
@@ -215,12 +215,15 @@ Image decode_jpeg(const Source& source) {
   check_plausible(source, kFormat, info.image_width, info.image_height, 64 * 8 * 16);
   if (info.num_components != 1 && info.num_components != 3 && info.num_components != 4)
     fail_unsupported(source, "a JPEG of " + std::to_string(info.num_components) + " channels");
+  // A second header, which is an error, changes libjpeg's idea of the size before it is refused.
+  const std::int64_t width = info.image_width;
+  const std::int64_t height = info.image_height;
   const Step started = reader.start();
   if (started != Step::done && !source.official()) fail(source, reader, started);
   if (source.official() && started == Step::done && smoothed_unlike_pillow(info))
     fail_damaged(source, kFormat, "the file ends before its last scans");
 
-  Image image = read_rows(source, reader, started);
+  Image image = read_rows(source, reader, started, make_image(width, height));
   if (source.official()) return image;
   const int orientation = orientation_of(info);
   const Step finished = reader.finish();
