@@ -6,6 +6,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include <array>
+
 namespace ttt::vision {
 namespace {
 
@@ -36,7 +38,10 @@ int read_side(const json& document, const char* name, const std::string& file) {
 /// One number for each channel, in [smallest, kLargestStatistic].
 std::array<float, 3> read_channels(const json& document, const char* name, double smallest,
                                    const std::string& file) {
-  const auto values = document.at(name).get<std::array<double, 3>>();
+  const json& list = document.at(name);
+  if (!list.is_array() || list.size() != 3)
+    throw malformed(kPreprocessKey, file, std::string(name) + " is not a list of three numbers");
+  const auto values = list.get<std::array<double, 3>>();
   std::array<float, 3> channels{};
   for (std::size_t c = 0; c < channels.size(); ++c) {
     if (!(values[c] >= smallest && values[c] <= kLargestStatistic))

@@ -48,11 +48,17 @@ void on_message(j_common_ptr info, int level) {
   errors.manager.format_message(info, errors.message);
 }
 
-/// A progressive file of a few bytes per scan can keep a decoder busy for minutes.
+/// A progressive file of a few bytes per scan can keep a decoder busy for minutes: each scan goes
+/// over the whole picture. Encoders write some ten scans.
 void on_progress(j_common_ptr info) {
-  constexpr int kMaxScans = 500;
-  if (info->is_decompressor &&
-      reinterpret_cast<j_decompress_ptr>(info)->input_scan_number > kMaxScans)
+  if (!info->is_decompressor) return;
+  constexpr std::int64_t kMinScans = 32;
+  constexpr std::int64_t kMaxScans = 500;
+  constexpr std::int64_t kMaxPixels = std::int64_t{1} << 32;  // of all scans together
+  const auto* jpeg = reinterpret_cast<j_decompress_ptr>(info);
+  const std::int64_t pixels = std::int64_t{jpeg->image_width} * jpeg->image_height;
+  const std::int64_t scans = kMaxPixels / std::max<std::int64_t>(pixels, 1);
+  if (jpeg->input_scan_number > std::clamp(scans, kMinScans, kMaxScans))
     ERREXIT(info, JERR_BAD_PROGRESSION);
 }
 

@@ -12,40 +12,31 @@ namespace {
 
 Outcome read_badly(std::string_view bytes) {
   static volatile unsigned calls = 0;
-  volatile std::size_t size = bytes.size();
+  const volatile std::size_t size = bytes.size();
   Digest digest;
-  switch (bytes.empty() ? '\0' : bytes[0]) {
-    case 'o':  // reads past the end
-      return {true, static_cast<unsigned char>(bytes.data()[size])};
-    case 'u': {  // undefined arithmetic
-      volatile int large = std::numeric_limits<int>::max();
-      large = large + static_cast<int>(size);
-      return {large < 0, 0};
-    }
-    case 'm':  // takes too much memory
-      return {std::vector<char>(std::size_t{100} << 20).size() > size, 0};
-    case 't':  // takes too much time
-      while (size > 0) calls = calls + 1;
-      return {};
-    case 'l': {  // leaks
-      char* volatile lost = new char[size];
-      return {lost != nullptr, 0};
-    }
-    case 'x':  // lets a foreign exception out
-      return {std::vector<int>(size).at(2 * size) == 0, 0};
-    case 'd':  // depends on more than the input
-      calls = calls + 1;
-      return {true, calls};
-    case 'p':  // shows what it read
-      check_error(Error(ErrorKind::input, std::string("\x1b[2J")), {ErrorKind::input}, false,
-                  digest);
-      return {};
-    case 'k':  // gives an error of the wrong kind
-      check_error(Error(ErrorKind::internal, "oops"), {ErrorKind::input}, false, digest);
-      return {};
-    default:
-      return {true, digest.value()};
+  if (bytes == "overrun") return {true, static_cast<unsigned char>(bytes.data()[size])};
+  if (bytes == "undefined_arithmetic") {
+    volatile int large = std::numeric_limits<int>::max();
+    large = large + static_cast<int>(size);
+    return {large < 0, 0};
   }
+  if (bytes == "memory_bound") return {std::vector<char>(std::size_t{100} << 20).size() > size, 0};
+  if (bytes == "time_bound")
+    while (size > 0) calls = calls + 1;
+  if (bytes == "leak") {
+    char* volatile lost = new char[size];
+    return {lost != nullptr, 0};
+  }
+  if (bytes == "foreign_exception") return {std::vector<int>(size).at(2 * size) == 0, 0};
+  if (bytes == "other_result") {
+    calls = calls + 1;
+    return {true, calls};
+  }
+  if (bytes == "unprintable_message")
+    check_error(Error(ErrorKind::input, "\x1b[2J"), {ErrorKind::input}, false, digest);
+  if (bytes == "wrong_kind")
+    check_error(Error(ErrorKind::internal, "oops"), {ErrorKind::input}, false, digest);
+  return {true, digest.value()};
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 
 namespace ttt::fuzz {
 
-/// A reader with every fault that the fuzzer must find; the first byte of the input chooses it.
+/// A reader with every fault that the fuzzer must find; the input names one.
 const Target& broken_target();
 
 }  // namespace ttt::fuzz

@@ -5,8 +5,19 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <set>
+#include <utility>
 
 namespace ttt::fuzz {
+namespace {
+
+std::set<std::pair<std::string_view, std::uint_least32_t>> places;
+
+}  // namespace
+
+std::size_t places_of_errors() {
+  return places.size();
+}
 
 void require_printable(std::string_view text, const char* what) {
   const bool controls = std::any_of(text.begin(), text.end(), [](char c) {
@@ -29,6 +40,7 @@ void check_error(const Error& error, std::initializer_list<ErrorKind> allowed, b
   require(!hint || !error.hint().empty(), "an error has no hint");
   require_printable(error.what(), "an error's message is not printable");
   require_printable(error.hint(), "an error's hint is not printable");
+  places.emplace(error.source().file_name(), error.source().line());
   digest.add(error.what());
   digest.add(error.hint());
 }

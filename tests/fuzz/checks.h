@@ -44,4 +44,7 @@ class Digest {
 void check_error(const Error& error, std::initializer_list<ErrorKind> allowed, bool hint,
                  Digest& digest);
 
+/// Lines of the source that have thrown the errors checked so far: how far mutants get.
+std::size_t places_of_errors();
+
 }  // namespace ttt::fuzz

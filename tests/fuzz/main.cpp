@@ -60,10 +60,8 @@ int replay(const Arguments& arguments) {
 
 int write(const Arguments& arguments) {
   const Target& target = target_named(arguments.at(1));
-  std::vector<std::string> seeds;
-  for (const auto& path : seed_files(target)) seeds.push_back(read_bytes(path));
   const std::string bytes =
-      make_input(target, seeds, number(arguments.at(2)), number(arguments.at(3)));
+      make_input(target, read_seeds(target), number(arguments.at(2)), number(arguments.at(3)));
   std::ofstream(arguments.at(4), std::ios::binary)
       .write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
   return 0;

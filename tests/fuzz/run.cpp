@@ -156,23 +156,12 @@ void prepare_runs(const char* program) {
   start_watch(report);
 }
 
-std::string make_input(const Target& target, const std::vector<std::string>& seeds,
-                       std::uint64_t seed, std::uint64_t index) {
-  Random random(seed, index);
-  const Format* format = target.format != nullptr ? &target.format() : nullptr;
-  std::string bytes = mutate(seeds, format, random);
-  if (bytes.size() > target.max_input) bytes.resize(target.max_input);
-  return bytes;
-}
-
 std::uint64_t run_target(const Target& target, const RunOptions& options) {
-  std::vector<std::string> seeds;
+  const std::vector<std::string> seeds = read_seeds(target);
   Summary summary;
-  for (const fs::path& path : seed_files(target)) {
-    seeds.push_back(read_bytes(path));
-    if (!replay_file(target, path)) ++summary.failures;
-  }
-  if (seeds.empty()) throw std::runtime_error("there are no seeds");
+  for (const auto& paths : {seed_files(target), regression_files(target)})
+    for (const fs::path& path : paths)
+      if (!replay_file(target, path)) ++summary.failures;
   const auto start = std::chrono::steady_clock::now();
   const fs::path folder = fs::absolute(options.failures);
   fs::create_directories(folder);
@@ -187,11 +176,12 @@ std::uint64_t run_target(const Target& target, const RunOptions& options) {
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
   const auto done = static_cast<double>(index - options.first);
   std::printf(
-      "%-12s seed %llu: %.0f inputs, %.0f/s, %.0f%% read, at most %.1f MiB and %.2f s "
+      "%-12s seed %llu: %.0f inputs, %.0f/s, %.0f%% read, errors of %zu places, at most %.1f MiB "
+      "and %.2f s "
       "(input %llu), %llu failures\n",
       std::string(target.name).c_str(), static_cast<unsigned long long>(options.seed), done,
       done / seconds.count(), 100 * static_cast<double>(summary.accepted) / done,
-      static_cast<double>(summary.peak) / (1 << 20), summary.slowest,
+      places_of_errors(), static_cast<double>(summary.peak) / (1 << 20), summary.slowest,
       static_cast<unsigned long long>(summary.slowest_index),
       static_cast<unsigned long long>(summary.failures));
   std::fflush(stdout);

@@ -17,12 +17,9 @@ struct RunOptions {
   std::filesystem::path failures = ".";  ///< folder for inputs that break a reader
 };
 
-/// The input of a seed and an index: always the same while the seeds in the tree are the same.
-std::string make_input(const Target& target, const std::vector<std::string>& seeds,
-                       std::uint64_t seed, std::uint64_t index);
-/// Reads the seeds, then `count` mutants of them, and prints a line. A broken promise is reported
-/// with a file and a command; a crash or a passed bound ends the process after the same report.
-/// Returns the number of failures.
+/// Reads the seeds, what once broke the target and `count` mutants, and prints a line. A broken
+/// promise is reported with a file and a command; a crash or a passed bound ends the process after
+/// the same report. Returns the number of failures.
 std::uint64_t run_target(const Target& target, const RunOptions& options);
 /// Reads one file. Returns false after a report.
 bool replay_file(const Target& target, const std::filesystem::path& path);

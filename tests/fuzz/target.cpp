@@ -60,8 +60,23 @@ std::vector<fs::path> seed_files(const Target& target) {
   return files;
 }
 
+std::vector<std::string> read_seeds(const Target& target) {
+  std::vector<std::string> seeds;
+  for (const fs::path& path : seed_files(target)) seeds.push_back(read_bytes(path));
+  if (seeds.empty()) throw std::runtime_error("there are no seeds");
+  return seeds;
+}
+
 std::vector<fs::path> regression_files(const Target& target) {
   return files_in({"tests/fuzz/regressions/" + std::string(target.name), ""});
+}
+
+std::string make_input(const Target& target, const std::vector<std::string>& seeds,
+                       std::uint64_t seed, std::uint64_t index) {
+  Random random(seed, index);
+  std::string bytes = mutate(seeds, target.format != nullptr ? &target.format() : nullptr, random);
+  if (bytes.size() > target.max_input) bytes.resize(target.max_input);
+  return bytes;
 }
 
 std::string memory_file(std::string_view bytes) {

@@ -45,10 +45,16 @@ const Target* find_target(std::string_view name);
 
 std::filesystem::path source_folder();
 std::string read_bytes(const std::filesystem::path& path);
-/// In the order of their names, without the Python scripts and JSON notes beside some.
+/// In the order of their names.
 std::vector<std::filesystem::path> seed_files(const Target& target);
+/// Throws std::runtime_error when there are none.
+std::vector<std::string> read_seeds(const Target& target);
 /// The inputs that once broke the target: tests/fuzz/regressions/<name>/.
 std::vector<std::filesystem::path> regression_files(const Target& target);
+
+/// The input of a seed and an index: always the same while the seed files are the same.
+std::string make_input(const Target& target, const std::vector<std::string>& seeds,
+                       std::uint64_t seed, std::uint64_t index);
 
 /// Writes the bytes to a file in memory, always the same one, and returns its path.
 std::string memory_file(std::string_view bytes);

@@ -135,8 +135,9 @@ def make_pictures():
 
 def main():
     write("broken/good.txt", "good")
-    for kind in "oumtlxdpk":
-        write(f"../faults/{kind}.txt", kind)
+    for name in ("overrun", "undefined_arithmetic", "memory_bound", "time_bound", "leak",
+                 "foreign_exception", "other_result", "unprintable_message", "wrong_kind"):
+        write(f"../faults/{name}.txt", name)
     make_safetensors()
     make_pickles()
     make_archives()
