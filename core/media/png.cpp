@@ -89,6 +89,8 @@ bool PngReader::read_header() {
   if (setjmp(png_jmpbuf(png_)) != 0) return false;
   const auto max_side = static_cast<png_uint_32>(PNG_UINT_31_MAX);
   png_set_user_limits(png_, max_side, max_side);
+  // libpng takes memory for a whole chunk before it reads it; none is longer than the file.
+  png_set_chunk_malloc_max(png_, source_.bytes.size());
   // Chunks that don't change the pixels: never unpacked, so never a way to run out of memory.
   static constexpr png_byte kSkipped[] =
       "iCCP\0tEXt\0zTXt\0iTXt\0sPLT\0hIST\0pHYs\0sCAL\0tIME\0gAMA\0cHRM\0sRGB\0sBIT\0bKGD\0";

@@ -18,16 +18,31 @@ std::size_t total_size(const Parts& parts) {
 }
 
 void mutate_part(Part& part, const Format& format, Random& random) {
-  if (const Format* inner = format.inner != nullptr ? format.inner(part) : nullptr;
-      inner != nullptr && random.chance(70)) {
+  const Format* inner = format.inner != nullptr ? format.inner(part) : nullptr;
+  if (inner != nullptr && random.chance(80)) {
     Parts parts = inner->split(part.body, random);
     edit_parts(parts, parts, *inner, random);
     part.body = inner->join(parts, random);
+  } else if (format.vary != nullptr && random.chance(60)) {
+    format.vary(part, random);
   } else if (random.chance(20)) {
     mutate_bytes(part.head, random, format.tokens);
   } else {
     mutate_bytes(part.body, random, format.tokens);
   }
+}
+
+/// Rather one that has parts itself, and not one without content.
+std::size_t choose_part(const Parts& parts, const Format& format, Random& random) {
+  if (format.inner != nullptr && random.chance(50))
+    for (std::size_t i = 0; i < parts.size(); ++i)
+      if (format.inner(parts[i]) != nullptr) return i;
+  std::size_t at = 0;
+  for (int i = 0; i < 5; ++i) {
+    at = random.below(parts.size());
+    if (!parts[at].body.empty()) break;
+  }
+  return at;
 }
 
 /// Puts a stretch of parts, once or many times, somewhere.
@@ -48,7 +63,7 @@ void edit_once(Parts& parts, const Parts& other, const Format& format, Random& r
   if (parts.empty()) parts.emplace_back();
   const std::size_t at = random.below(parts.size());
   const auto where = parts.begin() + static_cast<Difference>(at);
-  switch (random.below(10)) {
+  switch (random.below(12)) {
     case 0: {
       const std::size_t count =
           std::min<std::size_t>(1 + random.mostly_small(8), parts.size() - at);
@@ -63,21 +78,20 @@ void edit_once(Parts& parts, const Parts& other, const Format& format, Random& r
     case 3:
       return std::swap(parts[at], parts[random.below(parts.size())]);
     case 4:
-    case 5:
       if (format.make != nullptr) parts.insert(where, format.make(random));
       return;
-    case 6:
+    case 5:
       if (format.make != nullptr) parts[at] = format.make(random);
       return;
     default:
-      return mutate_part(parts[at], format, random);
+      return mutate_part(parts[choose_part(parts, format, random)], format, random);
   }
 }
 
 }  // namespace
 
 void edit_parts(Parts& parts, const Parts& other, const Format& format, Random& random) {
-  for (std::size_t i = 1 + random.mostly_small(6); i > 0; --i)
+  for (std::size_t i = random.chance(50) ? 1 : 1 + random.mostly_small(6); i > 0; --i)
     edit_once(parts, other, format, random);
 }
 

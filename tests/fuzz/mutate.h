@@ -36,7 +36,9 @@ struct Format {
   Part (*make)(Random& random) = nullptr;
   /// The format of a part's body, or null.
   const Format* (*inner)(const Part& part) = nullptr;
-  Tokens tokens;
+  Tokens tokens = {};
+  /// Gives a part another value of the same kind.
+  void (*vary)(Part& part, Random& random) = nullptr;
 };
 
 const Format& jpeg_format();

@@ -28,7 +28,7 @@ std::vector<fs::path> files_in(const Seeds& seeds) {
 const std::vector<Target>& targets() {
   static const std::vector<Target> all = [] {
     std::vector<Target> list = weight_targets();
-    for (const auto& more : {picture_targets(), text_targets()})
+    for (const auto& more : {picture_targets(), text_targets(), config_targets()})
       list.insert(list.end(), more.begin(), more.end());
     return list;
   }();

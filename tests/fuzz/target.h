@@ -36,6 +36,7 @@ struct Target {
   std::size_t max_input = kMaxMutant;
 };
 
+std::vector<Target> config_targets();
 std::vector<Target> picture_targets();
 std::vector<Target> text_targets();
 std::vector<Target> weight_targets();

@@ -107,6 +107,15 @@ def make_texts():
         write(f"names/{i}.txt", f"{a}\n{b}\n")
 
 
+def make_configs():
+    write("config/flat.yaml", "count: 3\nfast: no\ncrop: 0.5\nmean: [0.1, 0.2, 0.3]\nsize: 8x9\n"
+                              "input:\n  - a.png\n  - 'b c.png'\nformat: \"json\"\n")
+    write("config/aliases.yaml", "# repeated\nlabels: &l |\n  two\n  lines\ninput: [*l, *l]\n")
+    write("config/record.yaml", json.dumps(
+        {"program": "ttt", "options": {"count": {"value": 7, "origin": "command line"},
+                                       "crop": {"value": None, "origin": "default"}}}))
+
+
 def exif(order, value, prefix=b""):
     mark = b"II*\0" if order == "<" else b"MM\0*"
     return prefix + mark + struct.pack(order + "IH", 8, 2) + struct.pack(
@@ -142,6 +151,7 @@ def main():
     make_pickles()
     make_archives()
     make_texts()
+    make_configs()
     make_pictures()
 
 

@@ -125,36 +125,34 @@ std::string join_pickle(const Parts& parts, Random& random) {
   return bytes;
 }
 
+constexpr std::array<std::string_view, 13> kNames{"torch._utils\n_rebuild_tensor_v2\n",
+                                                  "torch._utils\n_rebuild_tensor_v3\n",
+                                                  "torch._utils\n_rebuild_parameter\n",
+                                                  "torch._tensor\n_rebuild_from_type_v2\n",
+                                                  "collections\nOrderedDict\n",
+                                                  "collections\ndefaultdict\n",
+                                                  "torch\nFloatStorage\n",
+                                                  "torch\nDoubleStorage\n",
+                                                  "torch.storage\nUntypedStorage\n",
+                                                  "torch\nSize\n",
+                                                  "torch\nfloat8_e4m3fn\n",
+                                                  "copy_reg\n_reconstructor\n",
+                                                  "os\nsystem\n"};
+constexpr std::array<std::string_view, 12> kTexts{
+    "storage",         "0",       "1", "cpu", "model", "state_dict", "ema", "neg", "w",
+    "module.module.w", "model.w", ""};
+constexpr std::array<std::string_view, 5> kLines{"9223372036854775807", "-1", "'text'", "01", "7L"};
+
 Part make_instruction(Random& random) {
-  static constexpr std::array<std::string_view, 24> kTexts{"torch._utils\n_rebuild_tensor_v2\n",
-                                                           "torch._utils\n_rebuild_tensor_v3\n",
-                                                           "torch._utils\n_rebuild_parameter\n",
-                                                           "torch._tensor\n_rebuild_from_type_v2\n",
-                                                           "collections\nOrderedDict\n",
-                                                           "collections\ndefaultdict\n",
-                                                           "torch\nFloatStorage\n",
-                                                           "torch.storage\nUntypedStorage\n",
-                                                           "torch\nSize\n",
-                                                           "torch\nfloat8_e4m3fn\n",
-                                                           "copy_reg\n_reconstructor\n",
-                                                           "storage",
-                                                           "0",
-                                                           "cpu",
-                                                           "model",
-                                                           "state_dict",
-                                                           "ema",
-                                                           "neg",
-                                                           "w",
-                                                           "module.module.w",
-                                                           "model.w",
-                                                           "9223372036854775807",
-                                                           "-1",
-                                                           "'text'"};
   const Instruction& instruction = random.pick(kInstructions);
   // The end of a pickle is rarely what makes it interesting.
   Part part{std::string(1, instruction.code == '.' ? '(' : static_cast<char>(instruction.code)),
             {}};
-  if (is_text(instruction.argument) || lines_of(instruction.argument) > 0)
+  if (instruction.argument == Argument::two_lines)
+    part.body = random.pick(kNames);
+  else if (instruction.argument == Argument::line)
+    part.body = random.pick(kLines);
+  else if (is_text(instruction.argument))
     part.body = random.pick(kTexts);
   else
     part.body = number_bytes(random.chance(50) ? random.below(30) : edge_number(random),
@@ -162,10 +160,28 @@ Part make_instruction(Random& random) {
   return part;
 }
 
+/// Another number, text or name; what has no value becomes another such instruction.
+void vary_instruction(Part& part, Random& random) {
+  constexpr std::string_view kNumbers = "KMJI\x8a";
+  if (part.head.empty()) return;
+  const Argument argument = argument_of(part.head[0]);
+  if (kNumbers.find(part.head[0]) != std::string_view::npos)
+    part = {"\x8a", number_bytes(edge_number(random), 8, false)};
+  else if (argument == Argument::two_lines)
+    part.body = random.pick(kNames);
+  else if (is_text(argument))
+    part.body = random.pick(kTexts);
+  else if (argument == Argument::none)
+    part.head = std::string(1, random.pick(std::string_view("]})N\x88\x89\x85\x86\x87taesu0")));
+  else
+    mutate_bytes(part.body, random, {});
+}
+
 }  // namespace
 
 const Format& pickle_format() {
-  static const Format format{split_pickle, join_pickle, make_instruction, nullptr, {}};
+  static const Format format{split_pickle, join_pickle, make_instruction,
+                             nullptr,      {},          vary_instruction};
   return format;
 }
 

@@ -93,13 +93,26 @@ std::string join_safetensors(const Parts& original, Random& random) {
   return number_bytes(rarely_wrong(header.size(), random), kLength, false) + header + data;
 }
 
+constexpr std::array<std::string_view, 8> kTypes{"F32", "F16",     "BF16", "I64",
+                                                 "U8",  "F8_E4M3", "BOOL", "F4"};
+
+/// Another type or number in an entry.
+void vary_tensor(Part& part, Random& random) {
+  Json entry = Json::parse(part.body, nullptr, false);
+  const char* list = random.chance(50) ? "shape" : "data_offsets";
+  if (part.head == kData || !entry.is_object()) return mutate_bytes(part.body, random, {});
+  if (random.chance(30))
+    entry["dtype"] = random.pick(kTypes);
+  else if (entry.contains(list) && entry[list].is_array() && !entry[list].empty())
+    entry[list][random.below(entry[list].size())] = edge_number(random);
+  part.body = entry.dump();
+}
+
 Part make_tensor(Random& random) {
   static constexpr std::array<std::string_view, 10> kNames{
       "w",      "model.w",     "module.w",     "model.module.w",
       "a.b",    "module.",     "__metadata__", "_orig_mod._orig_mod.w",
       "model.", "\xE2\x82\xAC"};
-  static constexpr std::array<std::string_view, 8> kTypes{"F32", "F16",     "BF16", "I64",
-                                                          "U8",  "F8_E4M3", "BOOL", "F4"};
   std::string shape;
   for (std::size_t i = random.mostly_small(random.chance(95) ? 5 : 80); i > 0; --i)
     shape += (shape.empty() ? "" : ",") +
@@ -135,7 +148,8 @@ const Format& safetensors_format() {
                               "18446744073709551615",
                               "9223372036854775807",
                               "\\u0000",
-                              " "}};
+                              " "},
+                             vary_tensor};
   return format;
 }
 

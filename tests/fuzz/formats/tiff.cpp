@@ -70,10 +70,21 @@ Part make_entry(Random& random) {
               number_bytes(count, 4, false) + number_bytes(value, 4, false)};
 }
 
+/// Another tag, type, count or value.
+void vary_entry(Part& part, Random& random) {
+  if (part.head == kFile || part.body.size() != kEntry) return mutate_bytes(part.body, random, {});
+  const bool big_endian = part.head == kBigEndianEntry;
+  const Part other = make_entry(random);
+  const std::size_t field = random.below(4);
+  const std::size_t at = field == 0 ? 0 : field == 1 ? 2 : field == 2 ? 4 : 8;
+  const int size = field < 2 ? 2 : 4;
+  store_number(part.body, at, load_number(other.body, at, size, false), size, big_endian);
+}
+
 }  // namespace
 
 const Format& tiff_format() {
-  static const Format format{split_tiff, join_tiff, make_entry, nullptr, {}};
+  static const Format format{split_tiff, join_tiff, make_entry, nullptr, {}, vary_entry};
   return format;
 }
 
