@@ -52,7 +52,7 @@ std::int64_t bytes_of(const Json& entry) {
     return -1;
   std::int64_t bytes = -1;
   for (const auto& [name, size] : kSizes)
-    if (entry["dtype"] == name) bytes = size;
+    if (entry["dtype"].get_ref<const std::string&>() == name) bytes = size;
   for (const Json& side : entry["shape"])
     if (!side.is_number_unsigned() ||
         __builtin_mul_overflow(bytes, side.get<std::int64_t>(), &bytes))

@@ -72,9 +72,10 @@ Parts split_zip(std::string_view bytes, Random&) {
   std::size_t at = load_number(bytes, end + 16, 4, false);
   while (at + kDirectoryEntry <= bytes.size() && bytes.substr(at, 4) == "PK\x01\x02") {
     parts.push_back(read_entry(bytes, at));
+    const std::size_t begin = at;
     at += kDirectoryEntry;
     for (const std::size_t field : {28U, 30U, 32U})  // name, extra field, comment
-      at += load_number(bytes, at - kDirectoryEntry + field, 2, false);
+      at += load_number(bytes, begin + field, 2, false);
   }
   return parts;
 }
