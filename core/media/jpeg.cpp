@@ -26,6 +26,7 @@ struct JpegErrors {
   std::jmp_buf jump;
   char message[JMSG_LENGTH_MAX];
   bool damaged;  ///< a warning about the data was raised; `message` is the first of them
+  bool endless;  ///< decoding was given up
 };
 
 JpegErrors& errors_of(j_common_ptr info) {
@@ -58,8 +59,9 @@ void on_progress(j_common_ptr info) {
   const auto* jpeg = reinterpret_cast<j_decompress_ptr>(info);
   const std::int64_t pixels = std::int64_t{jpeg->image_width} * jpeg->image_height;
   const std::int64_t scans = kMaxPixels / std::max<std::int64_t>(pixels, 1);
-  if (jpeg->input_scan_number > std::clamp(scans, kMinScans, kMaxScans))
-    ERREXIT(info, JERR_BAD_PROGRESSION);
+  if (jpeg->input_scan_number <= std::clamp(scans, kMinScans, kMaxScans)) return;
+  errors_of(info).endless = true;
+  ERREXIT(info, JERR_BAD_PROGRESSION);
 }
 
 /// A source that holds all there is: where it ends, libjpeg suspends, and the step under way says
@@ -225,6 +227,8 @@ Image decode_jpeg(const Source& source) {
   const std::int64_t width = info.image_width;
   const std::int64_t height = info.image_height;
   const Step started = reader.start();
+  if (reader.errors().endless)
+    fail_damaged(source, kFormat, "it has far more scans than a picture needs");
   if (started != Step::done && !source.official()) fail(source, reader, started);
   if (source.official() && started == Step::done && smoothed_unlike_pillow(info))
     fail_damaged(source, kFormat, "the file ends before its last scans");

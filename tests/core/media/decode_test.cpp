@@ -112,6 +112,20 @@ TEST(Decode, ASecondJpegHeaderDoesNotChangeTheSize) {
   EXPECT_EQ(error_of(bytes).kind(), ErrorKind::input);
 }
 
+TEST(Decode, JpegFilesOfCountlessScansAreRefused) {
+  const Bytes bytes = test::file_bytes(test::data_folder() / "progressive.jpg");
+  const std::string text(bytes.begin(), bytes.end());
+  const std::size_t last = text.rfind("\xFF\xDA"s);
+  const std::string scan = text.substr(last, text.size() - 2 - last);
+  std::string longer = text.substr(0, text.size() - 2);
+  for (int i = 0; i < 600; ++i) longer += scan;
+  longer += "\xFF\xD9";
+  for (const DecodeMode mode : {DecodeMode::photo, DecodeMode::official}) {
+    const Error error = error_of({longer.begin(), longer.end()}, mode);
+    EXPECT_NE(std::string(error.what()).find("scans"), std::string::npos) << error.what();
+  }
+}
+
 TEST(Decode, WrongChecksumsOfPngChunksAreDamage) {
   const Bytes bytes = test::file_bytes(test::data_folder() / "palette4.png");
   const std::string text(bytes.begin(), bytes.end());
