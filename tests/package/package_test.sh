@@ -8,7 +8,9 @@ set -euo pipefail
 source=$1 build=$2 compiler=$3
 shared=${TTT_SHARED:-$source/../shared}
 work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+manifest=$build/install_manifest.txt # of the user's own installation; ours must not replace it
+[ ! -f "$manifest" ] || cp "$manifest" "$work/manifest"
+trap '[ ! -f "$work/manifest" ] || cp "$work/manifest" "$manifest"; rm -rf "$work"' EXIT
 prefix="$work/moved to"
 
 fail() { printf 'FAILED: %s\n' "$*" >&2; exit 1; }
