@@ -37,7 +37,7 @@ while read -r header; do
 done < <(grep -rhoP '^#include "\K[^"]+' "$prefix/include/ttt" | sort -u)
 
 echo "the moved program finds its libraries and files"
-clean "$prefix/bin/ttt" version >"$work/version"
+clean "$prefix/bin/ttt" --version >"$work/version"
 picture="$prefix/share/ttt/assets/samples/toy.png"
 [ -f "$picture" ] || fail "samples are not installed"
 clean "$prefix/bin/ttt" classify --model vit3_t --random-weights -k 1 -q "$picture" >"$work/row"
