@@ -6,7 +6,6 @@
 # docs/embedding.md as an external project. usage: package_test.sh SOURCE BUILD COMPILER
 set -euo pipefail
 source=$1 build=$2 compiler=$3
-shared=${TTT_SHARED:-$source/../shared}
 work=$(mktemp -d)
 manifest=$build/install_manifest.txt # of the user's own installation; ours must not replace it
 [ ! -f "$manifest" ] || cp "$manifest" "$work/manifest"
@@ -62,13 +61,9 @@ clean "$label" /nonexistent.pth "$picture" 2>"$work/error" || status=$?
 [ "$status" -eq 3 ] || fail "exit code $status for missing weights"
 grep -q '^error: ' "$work/error" && grep -q '^hint: .' "$work/error" || fail "$(cat "$work/error")"
 
-weights=$shared/golden/vision/vit3_tiny32.pth
-if [ ! -f "$weights" ]; then
-  echo "not run: $weights is absent; set TTT_SHARED to the shared test data"
-  exit 0
-fi
-echo "it gives the program's labels"
-weights=$(realpath "$weights")
+echo "it gives the program's labels, with the shipped model"
+weights=$(find "$prefix/share/ttt/assets" -name '*.safetensors' | head -n 1)
+picture=$prefix/share/ttt/assets/samples/cifar10/frog/0001.jpg
 clean "$label" "$weights" "$picture" | tee "$work/labels"
 clean "$prefix/bin/ttt" classify --weights "$weights" -k 5 --format jsonl -q "$picture" >"$work/rows"
 python3 - "$work/labels" "$work/rows" <<'PYTHON'
