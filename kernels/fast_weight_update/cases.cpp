@@ -38,7 +38,7 @@ OpCase make_case(const std::string& note, const std::vector<std::int64_t>& shape
 std::vector<OpCase> fast_weight_update_cases() {
   std::vector<OpCase> cases{
       make_case("heads", {2, 3, 16, 24}), make_case("tall", {1, 70, 13}),
-      make_case("wide", {2, 5, 130}),     make_case("matrix", {12, 16}),
+      make_case("wide", {2, 5, 130}),     make_case("samples", {3, 12, 16}),
       make_case("one row", {2, 1, 9}),    make_case("one element", {1, 1, 1}),
       make_case("no matrix", {0, 4, 8}),  make_case("small", {2, 8, 12}, 0.1)};
   OpCase zero = make_case("zero", {1, 6, 9}, 0);

@@ -108,6 +108,14 @@ TEST(NewtonSchulz, SymmetricHalfEqualsTheWhole) {
   EXPECT_LE(max_error(newton_schulz(g, {newton_schulz_five()}, Backend::cpu), exact), 5e-6);
 }
 
+TEST(NewtonSchulz, TakesMatricesWithAnyNumberOfBatchAxes) {
+  at::manual_seed(3);
+  const at::Tensor g = at::randn({2, 3, 7, 5});
+  const at::Tensor all = newton_schulz(g, {newton_schulz_five()});
+  EXPECT_EQ(all.sizes(), g.sizes());
+  EXPECT_LE(max_error(newton_schulz(g[1][2], {newton_schulz_five()}), all[1][2]), 1e-6);
+}
+
 TEST(NewtonSchulz, RefusesVectors) {
   EXPECT_THROW(newton_schulz(at::ones({3}), {newton_schulz_five()}), Error);
   EXPECT_THROW(newton_schulz({}, {newton_schulz_five()}), Error);
