@@ -43,6 +43,9 @@ Range baseline_of(const std::vector<Camera>& cameras) {
 
 double azimuth_coverage(std::vector<double> azimuths) {
   std::sort(azimuths.begin(), azimuths.end());
+  // Cameras above each other count once.
+  const auto same = [](double a, double b) { return b - a < 0.1; };
+  azimuths.erase(std::unique(azimuths.begin(), azimuths.end(), same), azimuths.end());
   if (azimuths.size() < 2) return 0;
   double gap = azimuths.front() + 360 - azimuths.back();
   for (std::size_t i = 1; i < azimuths.size(); ++i)
