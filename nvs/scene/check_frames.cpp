@@ -36,7 +36,12 @@ std::string pose_problem(const Frame& frame) {
   // Relative to the cube of the size, since a scaled rotation is fine.
   if (!(std::abs(determinant(pose.linear)) > 1e-6 * size * size * size))
     return "its pose can't be inverted";
-  if (!is_finite(inverse(pose))) return "its pose is not finite";
+  // Beyond these, sums of squares leave the range of a double.
+  constexpr double kSmall = 1e-6, kLarge = 1e6, kFar = 1e15;
+  const Vector3 position = inverse(pose).translation;
+  if (!(size > kSmall && size < kLarge && length(pose.translation) < kFar &&
+        length(position) < kFar))
+    return "its pose is out of range";
   return {};
 }
 

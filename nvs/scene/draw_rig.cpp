@@ -34,20 +34,25 @@ struct Projection {
   }
 };
 
+/// A coordinate that OpenCV can take, also for what lies far outside.
+int pixel(double position) {
+  constexpr double kFar = 1e6;
+  return static_cast<int>(std::lround(std::clamp(position, -kFar, kFar)));
+}
+
 void draw_line(cv::Mat& canvas, const cv::Point2d& a, const cv::Point2d& b,
                const cv::Scalar& colour, int thickness = 1) {
   constexpr int kShift = 4;  // sub-pixel positions
   const auto fixed = [](const cv::Point2d& p) {
-    return cv::Point(static_cast<int>(std::lround(p.x * (1 << kShift))),
-                     static_cast<int>(std::lround(p.y * (1 << kShift))));
+    return cv::Point(pixel(p.x * (1 << kShift)), pixel(p.y * (1 << kShift)));
   };
   cv::line(canvas, fixed(a), fixed(b), colour, thickness, cv::LINE_AA, kShift);
 }
 
 void draw_text(cv::Mat& canvas, const std::string& text, const cv::Point2d& at,
                const cv::Scalar& colour, double size = 0.42) {
-  cv::putText(canvas, text, {static_cast<int>(at.x), static_cast<int>(at.y)},
-              cv::FONT_HERSHEY_SIMPLEX, size, colour, 1, cv::LINE_AA);
+  cv::putText(canvas, text, {pixel(at.x), pixel(at.y)}, cv::FONT_HERSHEY_SIMPLEX, size, colour, 1,
+              cv::LINE_AA);
 }
 
 /// The pyramid of what a camera sees, `depth` long.
@@ -66,7 +71,7 @@ void draw_camera(cv::Mat& canvas, const Projection& view, const Camera& camera, 
     draw_line(canvas, apex, corners[i], colour);
     draw_line(canvas, corners[i], corners[(i + 1) % 4], colour);
   }
-  cv::circle(canvas, apex, 3, colour, cv::FILLED, cv::LINE_AA);
+  cv::circle(canvas, {pixel(apex.x), pixel(apex.y)}, 3, colour, cv::FILLED, cv::LINE_AA);
 }
 
 /// 1, 2 or 5 times a power of ten, at most `value`.

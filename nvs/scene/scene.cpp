@@ -135,6 +135,28 @@ std::vector<SceneLocation> locate_sub_folders(const std::string& folder) {
   return scenes;
 }
 
+bool opengl_format(SceneFormat format) {
+  return format == SceneFormat::transforms || format == SceneFormat::dl3dv;
+}
+
+/// Applies the axes and scale that the user knows better than the file.
+void apply_conventions(Scene& scene, const SceneOptions& options) {
+  const bool asked = options.axes != CameraAxes::of_format;
+  const bool flip = asked && (options.axes == CameraAxes::opengl) != opengl_format(scene.format);
+  if (flip)
+    scene.axes = options.axes == CameraAxes::opengl ? "taken for OpenGL camera axes, as asked"
+                                                    : "taken for OpenCV camera axes, as asked";
+  for (Frame& frame : scene.frames) {
+    Transform& pose = frame.world_to_camera;
+    if (flip) {
+      for (std::size_t column = 0; column < 3; ++column)
+        for (const std::size_t row : {1, 2}) pose.linear(row, column) *= -1;
+      pose.translation = {pose.translation.x, -pose.translation.y, -pose.translation.z};
+    }
+    if (options.scale != 1) pose.translation = options.scale * pose.translation;
+  }
+}
+
 }  // namespace
 
 std::string_view to_string(SceneFormat format) {
@@ -204,6 +226,9 @@ Scene read_scene(const SceneLocation& location, const SceneOptions& options) {
   TTT_CHECK(options.downscale >= 0 && options.downscale <= 64, usage,
             fmt::format("downscale {} is out of range", options.downscale), {},
             "give 2, 4 or 8, or 0 for the pictures that the scene names");
+  TTT_CHECK(options.scale > 1e-9 && options.scale < 1e9, usage,
+            fmt::format("scale {} is out of range", options.scale), {},
+            "give a positive factor for positions");
   Scene scene;
   scene.name = location.name;
   scene.path = location.path;
@@ -225,6 +250,7 @@ Scene read_scene(const SceneLocation& location, const SceneOptions& options) {
     std::stable_sort(scene.frames.begin(), scene.frames.end(), [](const Frame& a, const Frame& b) {
       return inputs::natural_less(a.name, b.name);
     });
+  apply_conventions(scene, options);
   check_frames(scene);
   note_pictures_without_pose(scene);
   return scene;

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace ttt::nvs {
@@ -54,7 +55,16 @@ struct Scene {
   int unusable_count() const;
 };
 
+/// What a file's camera axes are taken for.
+enum class CameraAxes {
+  of_format,  ///< what its format says
+  opencv,     ///< x right, y down, z forward
+  opengl,     ///< x right, y up, z backward
+};
+
 struct SceneOptions {
+  CameraAxes axes = CameraAxes::of_format;
+  double scale = 1;  ///< positions are multiplied by it
   /// Keep the world of a transforms.json as it is. Otherwise `applied_transform` and
   /// `applied_scale` are undone, and DL3DV scenes get the world of the official conversion.
   bool keep_world = false;

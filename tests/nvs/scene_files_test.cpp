@@ -359,6 +359,39 @@ TEST_F(SceneFiles, DownscaledFoldersAreTaken) {
   EXPECT_TRUE(warns(scene, "images_2"));
 }
 
+TEST_F(SceneFiles, AxesAndScaleCanBeToldByTheUser) {
+  json cameras = json::array();
+  for (int i = 0; i < 2; ++i) {
+    cameras.push_back(test::lact_camera(i));
+    // As a LaCT file with OpenGL's axes would have it: rows 1 and 2 negated.
+    for (const std::size_t row : {1, 2})
+      for (json& value : cameras.back()["w2c"][row]) value = -value.get<double>();
+  }
+  write_text(folder_ / "opencv_cameras.json", cameras.dump());
+  const Scene scene = read_scene(path(), {.axes = CameraAxes::opengl, .scale = 2});
+  const Transform pose = inverse(scene.frames[1].world_to_camera);
+  const Transform expected = test::ring_pose(1);
+  EXPECT_LE(length(pose.translation - 2 * expected.translation), 1e-12);
+  EXPECT_LE(length(pose.linear.column(2) - expected.linear.column(2)), 1e-12);
+  EXPECT_TRUE(mentions(scene.axes, "OpenGL"));
+  const Scene plain = read_scene(path(), {.axes = CameraAxes::opencv});
+  EXPECT_LE(
+      length(inverse(plain.frames[1].world_to_camera).linear.column(2) + expected.linear.column(2)),
+      1e-12);
+  EXPECT_EQ(failure(path(), {.scale = 0}).kind(), ErrorKind::usage);
+}
+
+TEST_F(SceneFiles, PosesFarOutOfRangeAreNamed) {
+  for (const double far : {1e200, 1e16}) {
+    json file = test::transforms_file(3);
+    file["frames"][1]["transform_matrix"][1][3] = far;
+    file["frames"][2]["transform_matrix"] =
+        test::matrix_json({{{far, 0, 0, 0, far, 0, 0, 0, far}}, {}});
+    write_transforms(file);
+    EXPECT_EQ(read_scene(path()).usable(), std::vector<int>{0}) << far;
+  }
+}
+
 TEST_F(SceneFiles, FramesCanBeSortedNaturally) {
   json file = test::transforms_file(3);
   test::write_picture(folder_ / "images/10.png");
