@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 
 namespace ttt {
@@ -78,5 +79,10 @@ StoredImage decode_stored_image(std::span<const std::uint8_t> bytes, std::string
 /// The stored size of a picture: from the header of a PNG or JPEG (the first megabyte of the file
 /// is nearly always enough), else by decoding. Errors as decode_image().
 PictureSize picture_size(std::span<const std::uint8_t> bytes, std::string_view name);
+
+/// Reads and decodes a picture file. Throws as decode_image does, and Error(input) when the file
+/// can't be read.
+Image read_image(const std::string& path, DecodeMode mode = DecodeMode::photo,
+                 DecodeLimits limits = {});
 
 }  // namespace ttt
