@@ -2,42 +2,46 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/error.h"
 #include "core/log.h"
+#include "core/media/movie/movie.h"
 #include "core/media/movie_writers.h"
 
-#include <opencv2/imgproc.hpp>
-#include <opencv2/videoio.hpp>
 #include <spdlog/fmt/fmt.h>
+
+#include <algorithm>
+#include <dlfcn.h>
 
 namespace ttt::codec {
 namespace {
 
 /// H.264 halves the colour planes, so its sides are even: an odd side gets its last line twice.
-cv::Size even(const Image& image) {
-  return {(image.width + 1) / 2 * 2, (image.height + 1) / 2 * 2};
+int even(int side) {
+  return (side + 1) / 2 * 2;
+}
+
+/// Opens the module at the first movie.
+std::unique_ptr<Movie> make_movie(const std::filesystem::path& path) {
+  void* module = ::dlopen("libttt_movie.so", RTLD_NOW | RTLD_LOCAL);
+  void* make = module != nullptr ? ::dlsym(module, "ttt_make_movie") : nullptr;
+  TTT_CHECK(make != nullptr, output,
+            fmt::format("the movie library can't be opened: {}", printable(::dlerror())),
+            printable(path.string()), "write .gif or .png, or install ttt again");
+  return std::unique_ptr<Movie>(reinterpret_cast<Movie* (*)()>(make)());
 }
 
 class VideoWriter final : public FrameWriter {
  public:
   VideoWriter(const std::filesystem::path& path, const FrameWriterOptions& options)
-      : path_(path), file_(path), rate_(options.frames_per_second) {}
+      : path_(path), file_(path), rate_(options.frames_per_second), movie_(make_movie(path)) {}
 
   void add(const Image& image) override {
     if (frames_ == 0) begin(image);
     check_frame(first_, image);
-    const cv::Mat rgb(image.height, image.width, CV_8UC3, const_cast<std::uint8_t*>(image.row(0)));
-    cv::Mat bgr;
-    cv::cvtColor(rgb, bgr, cv::COLOR_RGB2BGR);
-    const cv::Size size = even(image);
-    if (size != bgr.size())
-      cv::copyMakeBorder(bgr, bgr, 0, size.height - image.height, 0, size.width - image.width,
-                         cv::BORDER_REPLICATE);
-    writer_.write(bgr);
+    movie_->write(image.row(0), image.width, image.height);
     ++frames_;
   }
 
   void finish() override {
     if (finished_ || frames_ == 0) return;
-    writer_.release();
     check_written();
     file_.commit();
     finished_ = true;
@@ -51,14 +55,11 @@ class VideoWriter final : public FrameWriter {
     check_frame(image, image);
     first_ = {image.width, image.height, {}};
     const bool mp4 = file_.temporary_path().extension() != ".avi";
-    const int code = mp4 ? cv::VideoWriter::fourcc('a', 'v', 'c', '1')
-                         : cv::VideoWriter::fourcc('M', 'J', 'P', 'G');
-    if (even(image) != cv::Size(image.width, image.height))
+    const int width = even(image.width), height = even(image.height);
+    if (width != image.width || height != image.height)
       log_info("{}: {}x{} becomes {}x{}, since video sides are even", printable(path_.string()),
-               image.width, image.height, even(image).width, even(image).height);
-    const std::string name = file_.temporary_path().string();
-    const bool opened = mp4 ? writer_.open(name, cv::CAP_FFMPEG, code, rate_, even(image))
-                            : writer_.open(name, cv::CAP_OPENCV_MJPEG, code, rate_, even(image));
+               image.width, image.height, width, height);
+    const bool opened = movie_->open(file_.temporary_path().c_str(), mp4, rate_, width, height);
     TTT_CHECK(opened, output,
               fmt::format("this OpenCV can't write {} video of {}x{} pixels",
                           mp4 ? "H.264" : "motion JPEG", image.width, image.height),
@@ -66,18 +67,16 @@ class VideoWriter final : public FrameWriter {
   }
   /// The writer doesn't tell about errors, so the file is asked what it holds.
   void check_written() {
-    cv::VideoCapture movie(file_.temporary_path().string());
-    const auto held = static_cast<std::int64_t>(movie.get(cv::CAP_PROP_FRAME_COUNT));
-    TTT_CHECK(movie.isOpened() && held == frames_, output,
-              fmt::format("writing failed: the file holds {} of {} frames",
-                          movie.isOpened() ? held : 0, frames_),
+    const std::int64_t held = std::max<std::int64_t>(0, movie_->close());
+    TTT_CHECK(held == frames_, output,
+              fmt::format("writing failed: the file holds {} of {} frames", held, frames_),
               printable(path_.string()), "check the free space on that disk");
   }
 
   std::filesystem::path path_;
   AtomicFile file_;
   double rate_;
-  cv::VideoWriter writer_;
+  std::unique_ptr<Movie> movie_;
   Image first_;  // its size
   std::int64_t frames_ = 0;
   bool finished_ = false;
