@@ -3,6 +3,7 @@
 #include "vision/selftest.h"
 
 #include "core/error.h"
+#include "vision/classification_model.h"
 #include "vision/model_catalog.h"
 
 #include <spdlog/fmt/fmt.h>
