@@ -9,6 +9,15 @@
 #include <string>
 
 namespace ttt::ops {
+namespace {
+
+/// What the rounding of factors does to a result: several of them meet in a term.
+double factor_tolerance(const OpCase& op_case, Backend backend, at::ScalarType inputs) {
+  const bool rounds = op_case.rounds_factors && backend != Backend::reference;
+  return rounds ? 4 * rounding_tolerance(inputs) : 0;
+}
+
+}  // namespace
 
 double rounding_tolerance(at::ScalarType dtype) {
   // Twice the largest rounding error of the narrow types: the value may lie between two of them.
@@ -17,18 +26,22 @@ double rounding_tolerance(at::ScalarType dtype) {
   return 1e-5;
 }
 
-double output_tolerance(Backend backend, at::ScalarType inputs, at::ScalarType output) {
+double output_tolerance(const OpCase& op_case, Backend backend, at::ScalarType inputs,
+                        at::ScalarType output) {
   // On GPUs float states enter products with bfloat16 activations with 16 bits of precision, and
   // gates that are near a step make more of the rest.
   constexpr double kSplitState = 1e-4;
   const bool split = backend == Backend::cuda && inputs == at::kBFloat16;
-  return std::max(rounding_tolerance(output), split ? kSplitState : 0.0);
+  return std::max({rounding_tolerance(output), split ? kSplitState : 0.0,
+                   factor_tolerance(op_case, backend, inputs)});
 }
 
-double gradient_tolerance(Backend backend, at::ScalarType inputs, at::ScalarType gradient) {
+double gradient_tolerance(const OpCase& op_case, Backend backend, at::ScalarType inputs,
+                          at::ScalarType gradient) {
   // The reference is compared with itself in double, where nothing on the way is rounded.
   const double factor = backend == Backend::reference ? 2 : 1;
-  return factor * std::max(rounding_tolerance(inputs), rounding_tolerance(gradient));
+  return std::max(factor * std::max(rounding_tolerance(inputs), rounding_tolerance(gradient)),
+                  factor_tolerance(op_case, backend, inputs));
 }
 
 Tensors as_leaves(const Tensors& inputs) {

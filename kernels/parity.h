@@ -17,10 +17,12 @@ using Tensors = std::vector<at::Tensor>;
 double rounding_tolerance(at::ScalarType dtype);
 
 /// What an output of type `output` may differ by from the reference's, for inputs of type `inputs`.
-double output_tolerance(Backend backend, at::ScalarType inputs, at::ScalarType output);
+double output_tolerance(const OpCase& op_case, Backend backend, at::ScalarType inputs,
+                        at::ScalarType output);
 
 /// The same for a gradient; gradients pass through intermediate tensors of the inputs' type.
-double gradient_tolerance(Backend backend, at::ScalarType inputs, at::ScalarType gradient);
+double gradient_tolerance(const OpCase& op_case, Backend backend, at::ScalarType inputs,
+                          at::ScalarType gradient);
 
 /// The tensors as leaves of a new autograd graph.
 Tensors as_leaves(const Tensors& inputs);

@@ -71,11 +71,13 @@ void check_case(const OpCase& op_case, const Tensors& inputs, const Results& exp
       each(inputs, [&](const at::Tensor& x) { return case_on_device(x, variant.device); });
   const auto on_cpu = [](const at::Tensor& x) { return x.cpu(); };
   const Results actual = run_case(op_case, there, variant.backend);
-  compare(result.outputs, each(actual.outputs, on_cpu), expected.outputs, op_case.name + ", output",
-          [&](at::ScalarType type) { return output_tolerance(variant.backend, dtype, type); });
+  compare(
+      result.outputs, each(actual.outputs, on_cpu), expected.outputs, op_case.name + ", output",
+      [&](at::ScalarType type) { return output_tolerance(op_case, variant.backend, dtype, type); });
   compare(result.gradients, each(actual.gradients, on_cpu), expected.gradients,
-          op_case.name + ", gradient of input",
-          [&](at::ScalarType type) { return gradient_tolerance(variant.backend, dtype, type); });
+          op_case.name + ", gradient of input", [&](at::ScalarType type) {
+            return gradient_tolerance(op_case, variant.backend, dtype, type);
+          });
   for (std::size_t i = 0; i < inputs.size(); ++i)
     TTT_CHECK(inputs[i].equal(there[i].cpu()), internal, fmt::format("input {} was changed", i),
               op_case.name);

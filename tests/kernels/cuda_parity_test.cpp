@@ -51,16 +51,16 @@ TEST_P(CudaParity, MatchesReference) {
     const Tensors inputs = op_case.inputs(dtype);
     const Tensors there = on_device(inputs, choice.device);
     expect_equal(on_cpu(op_case.run(there, Backend::cuda)), op_case.run(inputs, Backend::reference),
-                 [dtype = dtype](at::ScalarType type) {
-                   return output_tolerance(Backend::cuda, dtype, type);
+                 [&op_case, dtype = dtype](at::ScalarType type) {
+                   return output_tolerance(op_case, Backend::cuda, dtype, type);
                  });
     for (std::size_t i = 0; i < inputs.size(); ++i)
       EXPECT_TRUE(inputs[i].equal(there[i].cpu())) << "input " << i << " was changed";
     if (op_case.differentiable)
       expect_equal(on_cpu(gradients(op_case, there, Backend::cuda)),
                    gradients(op_case, inputs, Backend::reference),
-                   [dtype = dtype](at::ScalarType type) {
-                     return gradient_tolerance(Backend::cuda, dtype, type);
+                   [&op_case, dtype = dtype](at::ScalarType type) {
+                     return gradient_tolerance(op_case, Backend::cuda, dtype, type);
                    });
   }
 }
@@ -77,8 +77,8 @@ TEST_P(CudaParity, ModelSizesMatchReference) {
     const Tensors inputs = op_case.inputs(dtype);
     const Tensors there = on_device(inputs, choice.device);
     expect_equal(on_cpu(op_case.run(there, Backend::cuda)), op_case.run(inputs, Backend::reference),
-                 [dtype = dtype](at::ScalarType type) {
-                   return output_tolerance(Backend::cuda, dtype, type);
+                 [&op_case, dtype = dtype](at::ScalarType type) {
+                   return output_tolerance(op_case, Backend::cuda, dtype, type);
                  });
   }
 }

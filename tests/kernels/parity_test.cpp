@@ -35,16 +35,16 @@ TEST_P(CpuParity, MatchesReference) {
       return result;
     }();
     expect_equal(op_case.run(inputs, Backend::cpu), op_case.run(inputs, Backend::reference),
-                 [dtype = dtype](at::ScalarType type) {
-                   return output_tolerance(Backend::cpu, dtype, type);
+                 [&op_case, dtype = dtype](at::ScalarType type) {
+                   return output_tolerance(op_case, Backend::cpu, dtype, type);
                  });
     for (std::size_t i = 0; i < inputs.size(); ++i)
       EXPECT_TRUE(inputs[i].equal(copies[i])) << "input " << i << " was changed";
     if (op_case.differentiable)
       expect_equal(gradients(op_case, inputs, Backend::cpu),
                    gradients(op_case, inputs, Backend::reference),
-                   [dtype = dtype](at::ScalarType type) {
-                     return gradient_tolerance(Backend::cpu, dtype, type);
+                   [&op_case, dtype = dtype](at::ScalarType type) {
+                     return gradient_tolerance(op_case, Backend::cpu, dtype, type);
                    });
   }
 }
