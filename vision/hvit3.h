@@ -3,6 +3,7 @@
 #pragma once
 
 #include "vision/classification_model.h"
+#include "vision/design_space/config.h"
 
 #include <array>
 #include <cstdint>
@@ -19,6 +20,7 @@ struct HVit3Config {
   std::array<std::int64_t, kStages> heads{2, 4, 10, 16};
   std::int64_t classes = 1000;
   std::int64_t mlp_ratio = 4;
+  InnerConfig inner = {};  ///< the published TTT blocks, or others of the design space
   bool operator==(const HVit3Config&) const = default;
 };
 
