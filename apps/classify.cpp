@@ -28,11 +28,14 @@ void check_options(const ClassifyOptions& options) {
             "--resume", "name the result of the interrupted run with --output");
   forbid(options.resume && !options.features.empty(), "--resume", "--features",
          "run again with --overwrite to get the features of all pictures");
+  forbid(options.resume && !options.sheet.empty(), "--resume", "--sheet",
+         "run again with --overwrite to get a sheet of all pictures");
   if (!options.stdin_jsonl) return;
   const bool has_inputs = !options.input.empty() || !options.list.empty() ||
                           options.split != "auto" || !options.shard.empty();
   forbid(has_inputs, "--stdin-jsonl", "other inputs", "send the paths as requests");
   forbid(!options.features.empty(), "--stdin-jsonl", "--features", "leave out --features");
+  forbid(!options.sheet.empty(), "--stdin-jsonl", "--sheet", "leave out --sheet");
   TTT_CHECK(options.format == "auto" || options.format == "jsonl", usage,
             "--stdin-jsonl answers in JSON lines", "--format " + options.format,
             "leave out --format");

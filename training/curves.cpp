@@ -3,10 +3,9 @@
 #include "training/curves.h"
 
 #include "core/atomic_file.h"
-#include "core/error.h"
+#include "core/media/encode_png.h"
 
 #include <nlohmann/json.hpp>
-#include <opencv2/imgcodecs.hpp>
 #include <opencv2/imgproc.hpp>
 #include <spdlog/fmt/fmt.h>
 
@@ -98,7 +97,7 @@ void draw_text(cv::Mat& image, const std::string& text, cv::Point at, cv::Scalar
 /// One diagram with its axes into a strip of the picture.
 void draw_panel(cv::Mat panel, const std::string& title, const std::vector<Series>& series) {
   static const cv::Scalar kColors[] = {
-      {180, 80, 20}, {30, 120, 240}, {60, 150, 40}, {160, 40, 160}};
+      {20, 80, 180}, {240, 120, 30}, {40, 150, 60}, {160, 40, 160}};
   const cv::Scalar black(0, 0, 0), grey(220, 220, 220);
   const Range x = range_of(series, [](std::pair<double, double> p) { return p.first; });
   const Range y = range_of(series, [](std::pair<double, double> p) { return p.second; });
@@ -138,14 +137,14 @@ void draw_curves(const std::vector<Json>& steps, const std::vector<Json>& evalua
       if (key == "kind" || key == "step" || key == "epoch") continue;
       (key.ends_with("loss") ? losses : scores).push_back({key, points_of(evaluations, key)});
     }
-  cv::Mat image(3 * kPanelHeight, kWidth, CV_8UC3, cv::Scalar(255, 255, 255));
+  Image picture{kWidth, 3 * kPanelHeight, {}};
+  picture.rgb.assign(std::size_t{3} * kWidth * 3 * kPanelHeight, 255);
+  cv::Mat image(picture.height, picture.width, CV_8UC3, picture.rgb.data());
   draw_panel(image.rowRange(0, kPanelHeight), "loss", losses);
   draw_panel(image.rowRange(kPanelHeight, 2 * kPanelHeight), "score", scores);
   draw_panel(image.rowRange(2 * kPanelHeight, 3 * kPanelHeight), "learning rate",
              {{"", points_of(steps, "learning_rate")}});
-  std::vector<unsigned char> bytes;
-  TTT_CHECK(cv::imencode(".png", image, bytes), internal, "the curves can't be encoded", "curves");
-  write_file(path, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  write_file(path, encode_png(picture));
 }
 
 }  // namespace

@@ -133,6 +133,11 @@ void add_results(OptionTable& table, ClassifyOptions& options) {
        .value = "FILE.safetensors",
        .help = "write the inputs of the last layer, [N, C], and the names of the pictures"},
       options.features);
+  table.add_text(
+      {.name = "sheet",
+       .value = "FILE.png",
+       .help = "write a contact sheet: the pictures with their labels and probabilities"},
+      options.sheet);
   table.add_choice({.name = "format",
                     .value = "FORMAT",
                     .help = "form of the results",

@@ -40,6 +40,7 @@ struct ClassifyOptions {
   std::string labels;
   bool logits = false;
   std::string features;
+  std::string sheet;
   std::string format = "auto";
   std::string output;
   bool overwrite = false;

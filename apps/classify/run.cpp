@@ -3,6 +3,7 @@
 #include "apps/classify/run.h"
 
 #include "apps/classify/features.h"
+#include "apps/classify/sheet.h"
 #include "apps/common/console.h"
 #include "apps/common/output.h"
 #include "apps/common/run_record.h"
@@ -61,6 +62,9 @@ int ClassifyRun::run() {
     FileSink::check({options_.output, options_.overwrite, options_.resume});
   if (!options_.features.empty())
     features_ = std::make_unique<FeatureFile>(options_.features, options_.overwrite);
+  if (!options_.sheet.empty())
+    contact_sheet_ =
+        std::make_unique<SheetFile>(options_.sheet, options_.overwrite, decode_mode(options_));
   ProgressDisplay progress(progress_settings(options_.general));
   inputs_ = gather_inputs(options_);
   setup_.emplace(set_up(
@@ -159,6 +163,7 @@ void ClassifyRun::on_row(vision::ClassifyRow&& row) {
     if (features_) features_->add(name, row.features);
   }
   inner_.clear();
+  if (contact_sheet_) contact_sheet_->add(inputs_.items[row.item], row, target, rows_.labels);
   tally_->add(json);
   sink_->row(json);
 }
@@ -184,8 +189,9 @@ Json ClassifyRun::summary(vision::JobEnd end) const {
 
 void ClassifyRun::finish(vision::JobEnd end) {
   const Json result = summary(end);
-  // The summary ends a result, so features come first: if they fail, the run can be resumed.
+  // The summary ends a result, so other files come first: if they fail, the run can be resumed.
   if (features_) features_->write();
+  if (contact_sheet_) contact_sheet_->write();
   sink_->finish(result, end == vision::JobEnd::complete);
   const Json& counts = result["counts"];
   if (!to_stream(options_.output)) {

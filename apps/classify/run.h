@@ -12,6 +12,7 @@
 namespace ttt::cli {
 
 class FeatureFile;
+class SheetFile;
 
 /// One run over a list of pictures: rows, summary, run record.
 class ClassifyRun {
@@ -40,6 +41,7 @@ class ClassifyRun {
   ResultFormat format_;
   Clock::time_point start_ = Clock::now();
   std::unique_ptr<FeatureFile> features_;
+  std::unique_ptr<SheetFile> contact_sheet_;
   InputSet inputs_;
   std::optional<ClassifySetup> setup_;
   std::vector<std::optional<Target>> targets_;

@@ -107,6 +107,10 @@ std::optional<std::int64_t> number_in(const std::string& path, const std::string
 
 }  // namespace
 
+DecodeMode decode_mode(const ClassifyOptions& options) {
+  return options.decode == "official" ? DecodeMode::official : DecodeMode::photo;
+}
+
 ClassifySetup set_up(const ClassifyOptions& options, bool with_hash) {
   configure_torch(options);
   const DeviceChoice device = choose_device(options.device);
@@ -131,7 +135,7 @@ ClassifySetup set_up(const ClassifyOptions& options, bool with_hash) {
   resolve_preprocess(setup, options);
   setup.classifier.check_size(setup.job.preprocess.width, setup.job.preprocess.height);
   resolve_labels(setup, options);
-  setup.job.decode = options.decode == "official" ? DecodeMode::official : DecodeMode::photo;
+  setup.job.decode = decode_mode(options);
   // Inner reports are means over a batch; one picture per batch makes them the picture's own.
   setup.job.batch = options.inner_report ? 1 : options.batch;
   setup.job.workers = options.workers;

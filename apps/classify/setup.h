@@ -26,6 +26,8 @@ struct ClassifySetup {
   std::shared_future<std::string> weights_hash;
 };
 
+DecodeMode decode_mode(const ClassifyOptions& options);
+
 /// Applies the options that concern LibTorch, chooses the device, loads the model and resolves the
 /// pre-processing: flags, then the weights' metadata, then published defaults. The hash of the
 /// weights costs a reading of the whole file, so it is computed only when `with_hash`.

@@ -1,5 +1,7 @@
 // SPDX-FileCopyrightText: The ttt authors
 // SPDX-License-Identifier: Apache-2.0
+#include "core/inputs/read_file.h"
+#include "core/media/decode.h"
 #include "core/weights/safetensors_writer.h"
 #include "tests/apps/classify_bench.h"
 #include "tests/apps/effects.h"
@@ -207,6 +209,15 @@ void add_results(std::map<std::string, Effect>& effects) {
     EXPECT_EQ(Json::parse(file.metadata().at("inputs")).at(3), "flat/d.bmp");
     expect_error(bench().run({"flat", "--features", "f.npz"}), 2, "safetensors");
     expect_error(bench().run({"flat", "--features", "f.safetensors"}), 5, "exists already");
+  };
+  effects["sheet"] = [] {
+    bench().rows({"flat", "bad.jpg", "--sheet", "sheet.png"}, 4);
+    const Image sheet =
+        decode_image(inputs::read_file(bench() / "sheet.png"), DecodeMode::photo, "sheet.png");
+    EXPECT_GT(sheet.width, 300);  // several columns
+    bench().rows({"data", "--sheet", "labelled.png"});
+    expect_error(bench().run({"flat", "--sheet", "s.jpg"}), 2, "PNG");
+    expect_error(bench().run({"flat", "--sheet", "sheet.png"}), 5, "exists already");
   };
   effects["format"] = [] {
     Arguments arguments = ClassifyBench::model();

@@ -30,6 +30,19 @@ TEST(Program, VersionNamesWhatItWasBuiltFrom) {
   EXPECT_EQ(result.err, "");
 }
 
+// OpenMP says what it has read when it was loaded; other runtimes than GNU's have no such setting.
+TEST(Program, OpenMpThreadsDontSpinForLong) {
+  const std::map<std::string, std::string> report{{"OMP_DISPLAY_ENV", "verbose"},
+                                                  {"OMP_WAIT_POLICY", ""}};
+  const ProgramResult result = run_ttt({.arguments = {"--version"}, .environment = report});
+  if (!contains(result.err, "GOMP_SPINCOUNT")) GTEST_SKIP() << "not GNU's OpenMP";
+  EXPECT_TRUE(contains(result.err, "GOMP_SPINCOUNT = '2000'")) << result.err;
+  auto chosen = report;
+  chosen["GOMP_SPINCOUNT"] = "77";
+  EXPECT_TRUE(contains(run_ttt({.arguments = {"--version"}, .environment = chosen}).err,
+                       "GOMP_SPINCOUNT = '77'"));
+}
+
 TEST(Program, HelpGoesToStandardOutput) {
   for (const std::vector<std::string>& arguments :
        std::vector<std::vector<std::string>>{{"--help"},

@@ -1,11 +1,10 @@
 // SPDX-FileCopyrightText: The ttt authors
 // SPDX-License-Identifier: Apache-2.0
 #include "core/atomic_file.h"
-#include "core/error.h"
+#include "core/media/encode_png.h"
 #include "training/data_order.h"
 #include "vision/training/classification_task.h"
 
-#include <opencv2/imgcodecs.hpp>
 #include <opencv2/imgproc.hpp>
 
 #include <algorithm>
@@ -16,7 +15,7 @@ namespace {
 
 constexpr int kBorder = 2;
 
-/// Normalised planes back to an 8-bit picture in OpenCV's channel order.
+/// Normalised planes back to an 8-bit picture.
 cv::Mat picture_of(const std::vector<float>& chw, const PreprocessOptions& options) {
   cv::Mat picture(options.height, options.width, CV_8UC3);
   for (int y = 0; y < options.height; ++y)
@@ -28,7 +27,7 @@ cv::Mat picture_of(const std::vector<float>& chw, const PreprocessOptions& optio
                 static_cast<std::size_t>(options.width) +
             static_cast<std::size_t>(x);
         const float value = (chw[at] * options.std[channel] + options.mean[channel]) * 255.0F;
-        picture.at<cv::Vec3b>(y, x)[2 - c] =
+        picture.at<cv::Vec3b>(y, x)[c] =
             static_cast<std::uint8_t>(std::clamp(std::round(value), 0.0F, 255.0F));
       }
   return picture;
@@ -55,11 +54,12 @@ void write_preview(const LabelledImages& data, const AugmentOptions& options, st
     picture_of(chw, size).copyTo(sheet(place));
   }
   const int zoom = std::max(1, 800 / sheet.cols);
-  cv::resize(sheet, sheet, {}, zoom, zoom, cv::INTER_NEAREST);
-  std::vector<unsigned char> bytes;
-  TTT_CHECK(cv::imencode(".png", sheet, bytes), internal, "the preview can't be encoded",
-            "--preview");
-  write_file(path, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  Image picture{sheet.cols * zoom, sheet.rows * zoom, {}};
+  picture.rgb.resize(static_cast<std::size_t>(picture.width) *
+                     static_cast<std::size_t>(picture.height) * 3);
+  cv::Mat zoomed(picture.height, picture.width, CV_8UC3, picture.rgb.data());
+  cv::resize(sheet, zoomed, zoomed.size(), 0, 0, cv::INTER_NEAREST);
+  write_file(path, encode_png(picture));
 }
 
 }  // namespace ttt::vision
