@@ -17,23 +17,25 @@ SEEDS = (1, 2)
 BASE = {"model": "gated_linear", "width": 1, "loss": "dot", "batch": "full", "epochs": 1,
         "lr": 1.0, "lr_rule": "fixed", "clip": "column"}
 
-# Axis: what it varies, and (name of the value, settings other than the base point's).
+# Axis: what it varies, and (name of the value, settings other than the base point's). The ends of an
+# axis, its first and last value, are trained with both seeds, the values between with the first.
 AXES = {
-    "loss": ("inner loss", [(v, {"loss": v}) for v in ("dot", "mse", "rmse", "mae", "smooth_l1")]),
+    "loss": ("inner loss", [(v, {"loss": v}) for v in ("dot", "mse", "rmse", "smooth_l1", "mae")]),
     "batch": ("inner batch", [(v, {"batch": v}) for v in ("full", "N/2", "N/3", "N/4")]),
     "epochs": ("inner epochs", [(str(v), {"epochs": v}) for v in (1, 2, 3)]),
-    "lr": ("inner learning rate", [(f"{v:g}", {"lr": v}) for v in (0.1, 0.3, 1.0, 3.0, 10.0)]
-           + [("dynamic × 1", {"lr_rule": "dynamic"})]),
+    "lr": ("inner learning rate", [(f"{v:g}", {"lr": v}) for v in (0.1, 0.3, 1.0, 3.0, 10.0)]),
+    "rule": ("learning rate per token", [(v, {"lr_rule": v}) for v in ("fixed", "dynamic")]),
     "clip": ("gradient clip", [(v, {"clip": v}) for v in ("column", "none")]),
     "width": ("hidden width of mlp2", [(f"{v}d", {"model": "mlp2", "width": v})
                                        for v in (1, 2, 3, 4)]),
-    "depth": ("layers", [("1 (linear)", {"model": "linear"}), ("2 (mlp2)", {"model": "mlp2"}),
-                         ("3 (mlp3)", {"model": "mlp3"})]),
-    "form": ("constrained forms", [(v, {"model": v})
-                                   for v in ("linear", "silu_linear", "swiglu", "gated_linear")]),
-    "convolution": ("convolution", [(v, {"model": v}) for v in ("linear", "conv", "depthwise")]),
+    "depth": ("layers", [("1: linear", {"model": "linear"}), ("2: mlp2", {"model": "mlp2"}),
+                         ("3: mlp3", {"model": "mlp3"})]),
+    "fc": ("linear with SiLU behind it", [(v, {"model": v}) for v in ("linear", "silu_linear")]),
+    "glu": ("SwiGLU without its output layer", [(v, {"model": v})
+                                                for v in ("swiglu", "gated_linear")]),
+    "convolution": ("convolution", [(v, {"model": v}) for v in ("linear", "depthwise", "conv")]),
     "combination": ("combination", [(v, {"model": v})
-                                    for v in ("gated_linear", "depthwise", "vit3")]),
+                                    for v in ("depthwise", "gated_linear", "vit3")]),
 }
 BEGIN, END = "<!-- table: written by scripts/design_space.py -->", "<!-- end of the table -->"
 
@@ -46,18 +48,18 @@ def point(changes):
 
 
 def list_runs(only):
+    """Axis by axis: all values with the first seed, then the ends with the second."""
     seen = set()
-    for seed in SEEDS:
-        for axis, (_, values) in AXES.items():
-            if only and axis != only:
-                continue
-            for _, changes in values:
+    for axis, (_, values) in AXES.items():
+        if only and axis != only:
+            continue
+        for seed in SEEDS:
+            for _, changes in values if seed == SEEDS[0] else (values[0], values[-1]):
                 name = f"{point(changes)}/seed-{seed}"
-                if name in seen:
-                    continue
-                seen.add(name)
-                settings = [f"inner.{key}={value}" for key, value in changes.items()]
-                print("\t".join([name, str(seed), *settings]))
+                if name not in seen:
+                    seen.add(name)
+                    settings = [f"inner.{key}={value}" for key, value in changes.items()]
+                    print("\t".join([name, str(seed), *settings]))
 
 
 def read_run(folder):
@@ -69,22 +71,23 @@ def read_run(folder):
     steps = [row for row in rows if row["kind"] == "step"]
     scores = [row for row in rows if row["kind"] == "evaluation"]
     last = steps[-1]["step"]
-    options = json.loads(record.read_text())["options"]
+    pictures = last * json.loads(record.read_text())["options"]["batch"]["value"]
+    cpu = folder / "cpu_seconds"
     return {"loss": statistics.mean(r["loss"] for r in steps if r["step"] > 0.9 * last),
             "accuracy": 100 * scores[-1]["top1"],
-            "rate": options["batch"]["value"]
-            / statistics.median(r["seconds_per_step"] for r in steps),
+            "rate": pictures / sum(map(float, cpu.read_text().split())) if cpu.exists() else 0,
             "skipped": steps[-1]["skipped_steps"]}
 
 
 def collect(runs):
-    """Axis -> list of (value, finished runs); axes with a value that has no run are left out."""
+    """Axis -> list of (value, finished runs); an axis without all of its runs is left out."""
     result = {}
     for axis, (_, values) in AXES.items():
         rows = [(value, [run for seed in SEEDS
                          if (run := read_run(runs / point(changes) / f"seed-{seed}"))])
                 for value, changes in values]
-        if all(found for _, found in rows):
+        ends = (rows[0][1], rows[-1][1])
+        if all(found for _, found in rows) and all(len(found) == len(SEEDS) for found in ends):
             result[axis] = rows
     return result
 
@@ -97,7 +100,7 @@ def mean_and_spread(values, form):
 
 
 def table(results):
-    lines = ["| axis | value | training loss | test accuracy, % | seeds | images/s |",
+    lines = ["| axis | value | training loss | test accuracy, % | seeds | images per CPU second |",
              "|---|---|---|---|---|---|"]
     for axis, rows in results.items():
         for i, (value, found) in enumerate(rows):

@@ -6,7 +6,7 @@
 # the same budget and seeds for each), then writes the table of docs/design-space.md and the plot.
 # Finished runs are kept: the script goes on where it was stopped.
 # usage: scripts/design_space.sh [--only AXIS] [--report-only]
-#   AXIS         loss batch epochs lr clip width depth form convolution combination
+#   AXIS         loss batch epochs lr rule clip width depth fc glu convolution combination
 #   TTT_RUNS     folder of the runs (default build/runs); they lie in its design_space/
 #   TTT_SHARED   folder with data/cifar10.tar (default ../shared)
 #   TTT_THREADS  threads of a training (default: one per core)
@@ -16,6 +16,7 @@ cd "$(dirname "$0")/.."
 
 only=()
 train=true
+TIMEFORMAT=%U
 while [ $# -gt 0 ]; do
   case $1 in
     --only) only=(--only "${2:?error: --only needs an axis}"); shift 2 ;;
@@ -32,16 +33,17 @@ if $train; then
   [ -n "${TTT_PROGRAM:-}" ] || scripts/build.sh release ttt
   threads=()
   [ -z "${TTT_THREADS:-}" ] || threads=(--threads "$TTT_THREADS")
-  python3 scripts/design_space.py runs "${only[@]}" >"${TMPDIR:-/tmp}/design_space.$$"
-  while IFS=$'\t' read -r name seed settings <&3; do
+  list=$(python3 scripts/design_space.py runs "${only[@]}")
+  while IFS=$'\t' read -r name seed settings <&4; do
     grep -q '"status": *"complete"' "$runs/$name/train.run.json" 2>/dev/null && continue
     echo "$name" >&2
     arguments=()
     for setting in $settings; do arguments+=(--set "$setting"); done
-    "$ttt" train configs/design_space.yaml --data "$data" --output "$runs/$name" --resume \
-      --seed "$seed" "${arguments[@]}" "${threads[@]}" >&2
+    mkdir -p "$runs/$name"
+    # User time: what else the machine does hardly matters. The parts of a resumed run add up.
+    { time "$ttt" train configs/design_space.yaml --data "$data" --output "$runs/$name" --resume \
+        --seed "$seed" "${arguments[@]}" "${threads[@]}" >&3 2>&3; } 3>&2 2>>"$runs/$name/cpu_seconds"
     rm -rf "$runs/$name/checkpoints"  # the numbers are in the log
-  done 3<"${TMPDIR:-/tmp}/design_space.$$"
-  rm -f "${TMPDIR:-/tmp}/design_space.$$"
+  done 4<<<"$list"
 fi
 python3 scripts/design_space.py report "$runs"

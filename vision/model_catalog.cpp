@@ -172,7 +172,7 @@ std::string describe(const HVit3Config& c) {
                      inner_suffix(c.inner));
 }
 
-/// "ttt.inner" of a file, and whether the tensors can be of such a model.
+/// "ttt.inner" of a file.
 std::optional<StoredInner> stored_inner(const WeightContents& contents) {
   const auto found = contents.metadata.find(kInnerKey);
   if (found == contents.metadata.end()) return std::nullopt;
@@ -192,14 +192,17 @@ void check_heads(const ModelSpec& spec, const std::optional<StoredInner>& inner,
     dims.assign(config.dims.begin(), config.dims.end());
     heads.assign(config.heads.begin(), config.heads.end());
   }
-  bool fits = heads == inner->heads;
-  for (std::size_t i = 0; i < dims.size(); ++i) fits = fits && dims[i] % heads[i] == 0;
-  TTT_CHECK(fits, weights,
-            fmt::format("the metadata \"{}\" speaks of {} heads, the tensors of {} heads in {} "
-                        "channels",
-                        kInnerKey, fmt::join(inner->heads, ","), fmt::join(heads, ","),
-                        fmt::join(dims, ",")),
+  TTT_CHECK(heads == inner->heads, weights,
+            fmt::format("the metadata \"{}\" speaks of {} heads, the tensors of {}", kInnerKey,
+                        fmt::join(inner->heads, ","), fmt::join(heads, ",")),
             printable(file), "write the file again with ttt");
+  for (std::size_t i = 0; i < dims.size(); ++i)
+    TTT_CHECK(
+        dims[i] % heads[i] == 0, weights,
+        fmt::format("the metadata \"{}\" speaks of {} heads, which {} channels can't be split "
+                    "into",
+                    kInnerKey, heads[i], dims[i]),
+        printable(file), "write the file again with ttt");
 }
 
 }  // namespace
