@@ -2,13 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "vision/classification_model.h"
 #include "vision/design_space/config.h"
 
 #include <array>
 #include <cstdint>
+#include <memory>
 
 namespace ttt::vision {
+
+class ClassificationModel;
 
 constexpr std::size_t kStages = 4;
 

@@ -2,12 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "vision/classification_model.h"
 #include "vision/design_space/config.h"
 
 #include <cstdint>
+#include <memory>
 
 namespace ttt::vision {
+
+class ClassificationModel;
 
 /// Plain ViT3: dimensions as in the official code's class VisionTransformer
 /// (LeapLabTHU/ViTTT: vittt/models/vittt.py).

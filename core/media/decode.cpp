@@ -3,6 +3,7 @@
 #include "core/media/decode.h"
 
 #include "core/error.h"
+#include "core/inputs/read_file.h"
 #include "core/media/codec.h"
 
 #include <spdlog/fmt/fmt.h>
@@ -89,6 +90,10 @@ Image decode_image(std::span<const std::uint8_t> bytes, DecodeMode mode, std::st
   }
   throw Error(ErrorKind::input, fmt::format("not a picture: {}", sniffed.name), printable(name),
               std::string(sniffed.hint));
+}
+
+Image read_image(const std::string& path, DecodeMode mode, DecodeLimits limits) {
+  return decode_image(inputs::read_file(path), mode, path, limits);
 }
 
 }  // namespace ttt

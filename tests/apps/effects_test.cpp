@@ -12,11 +12,9 @@ namespace ttt::test {
 namespace {
 
 std::map<std::string, std::map<std::string, Effect>> all_effects() {
-  return {{"list", list_effects()},
-          {"inspect", inspect_effects()},
-          {"convert", convert_effects()},
-          {"classify", classify_effects()},
-          {"train", train_effects()}};
+  return {{"list", list_effects()},         {"inspect", inspect_effects()},
+          {"convert", convert_effects()},   {"classify", classify_effects()},
+          {"selftest", selftest_effects()}, {"train", train_effects()}};
 }
 
 TEST(Flags, EachHasAnEffectTest) {

@@ -19,6 +19,7 @@ using Json = nlohmann::ordered_json;
 using Names = std::vector<std::string>;
 
 constexpr std::int64_t kLargestHeads = 65536;
+constexpr const char* kWriteAgain = "write the file again with ttt";
 
 template <typename Enum>
 Enum parse_name(const std::string& text, const Names& names, const std::string& where) {
@@ -66,11 +67,30 @@ Json to_json(const InnerSettings& s) {
           {"epochs", s.epochs}, {"lr", s.lr},       {"lr_rule", s.lr_rule}, {"clip", s.clip}};
 }
 
-InnerSettings from_json(const Json& document) {
-  return {document.at("model").get<std::string>(),   document.at("width").get<std::int64_t>(),
-          document.at("loss").get<std::string>(),    document.at("batch").get<std::string>(),
-          document.at("epochs").get<std::int64_t>(), document.at("lr").get<double>(),
-          document.at("lr_rule").get<std::string>(), document.at("clip").get<std::string>()};
+/// A whole number in range. nlohmann's own conversion would wrap around or, for numbers with a
+/// fraction, be undefined.
+std::int64_t whole_number(const Json& value, std::int64_t highest, const char* name,
+                          const std::string& file) {
+  if (!value.is_number_integer() || value < 1 || value > highest)
+    throw malformed(fmt::format("{} is not a whole number from 1 to {}", name, highest), file,
+                    kWriteAgain);
+  return value.get<std::int64_t>();
+}
+
+InnerSettings from_json(const Json& document, const std::string& file) {
+  const auto text = [&](const char* name) { return document.at(name).get<std::string>(); };
+  const auto number = [&](const char* name, std::int64_t highest) {
+    return whole_number(document.at(name), highest, name, file);
+  };
+  if (!document.at("lr").is_number()) throw malformed("lr is not a number", file, kWriteAgain);
+  return {text("model"),
+          number("width", kLargestInnerWidth),
+          text("loss"),
+          text("batch"),
+          number("epochs", kLargestInnerEpochs),
+          document.at("lr").get<double>(),
+          text("lr_rule"),
+          text("clip")};
 }
 
 void check_keys(const Json& document, const std::string& file) {
@@ -167,23 +187,22 @@ std::string inner_metadata(const StoredInner& inner) {
 }
 
 StoredInner read_inner_metadata(const std::string& text, const std::string& file) {
-  const std::string again = "write the file again with ttt";
   StoredInner inner;
   try {
     const Json document = Json::parse(text);
-    if (!document.is_object()) throw malformed("not an object", file, again);
+    if (!document.is_object()) throw malformed("not an object", file, kWriteAgain);
     check_keys(document, file);
-    inner.config = parse_inner(from_json(document));
-    inner.heads = document.at("heads").get<std::vector<std::int64_t>>();
+    inner.config = parse_inner(from_json(document, file));
+    const Json& heads = document.at("heads");
+    if (!heads.is_array()) throw malformed("heads is not a list", file, kWriteAgain);
+    for (const Json& value : heads)
+      inner.heads.push_back(whole_number(value, kLargestHeads, "heads", file));
   } catch (const nlohmann::json::exception& error) {
-    throw malformed(printable(error.what()), file, again);
+    throw malformed(printable(error.what()), file, kWriteAgain);
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::usage) throw;
     throw malformed(error.what(), file, error.hint());
   }
-  for (const std::int64_t heads : inner.heads)
-    if (heads < 1 || heads > kLargestHeads)
-      throw malformed(fmt::format("{} heads", heads), file, again);
   return inner;
 }
 

@@ -90,8 +90,12 @@ TEST(InnerConfig, MetadataMustBeCompleteAndSound) {
   expect_parts(changed("\"width\":1", "\"width\":3"), {"hidden layer"});
   expect_parts(changed("\"epochs\":1", "\"epochs\":\"one\""), {"ttt.inner"});
   expect_parts(changed("\"epochs\":1", "\"epochs\":-1"), {"epochs"});
-  expect_parts(changed("[2]", "[0]"), {"0 heads"});
-  expect_parts(changed("[2]", "[1e30]"), {"ttt.inner"});
+  for (const char* number :
+       {"0", "-1", "65537", "1e30", "2.5", "true", "\"2\"", "[2]", "18446744073709551615"})
+    expect_parts(changed("[2]", "[" + std::string(number) + "]"), {"heads", "whole number"});
+  for (const char* number : {"0", "17", "1e30", "1.5", "true", "18446744073709551615"})
+    expect_parts(changed("\"width\":1", "\"width\":" + std::string(number)), {"width"});
+  expect_parts(changed("\"lr\":1.0", "\"lr\":true"), {"lr"});
   expect_parts(changed("[2]", "2"), {"ttt.inner"});
   expect_parts(changed("{", "["), {"ttt.inner"});
   expect_parts(changed("\"lr\":1.0", "\"lr\":1e999"), {"ttt.inner"});
