@@ -46,7 +46,7 @@ small classifier at many points of that space, one axis at a time, and writes th
 
 | | |
 |---|---|
-| classifier | `configs/design_space.yaml`: dim 64, 3 blocks, 2 heads of 32 channels, 8×8 tokens |
+| classifier | `scripts/design_space.yaml`: dim 64, 3 blocks, 2 heads of 32 channels, 8×8 tokens |
 | data | CIFAR-10, 50,000 training and 10,000 test pictures; random crops and mirror images |
 | budget of a run | one epoch: 781 steps of 64 pictures, AdamW, the same for every point |
 | base point | gated linear model, dot loss, full batch, one epoch, learning rate 1, column clip |

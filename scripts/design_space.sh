@@ -41,7 +41,7 @@ if $train; then
     for setting in $settings; do arguments+=(--set "$setting"); done
     mkdir -p "$runs/$name"
     # User time: what else the machine does hardly matters. The parts of a resumed run add up.
-    { time "$ttt" train configs/design_space.yaml --data "$data" --output "$runs/$name" --resume \
+    { time "$ttt" train scripts/design_space.yaml --data "$data" --output "$runs/$name" --resume \
         --seed "$seed" "${arguments[@]}" "${threads[@]}" >&3 2>&3; } 3>&2 2>>"$runs/$name/cpu_seconds"
     rm -rf "$runs/$name/checkpoints"  # the numbers are in the log
   done 4<<<"$list"
