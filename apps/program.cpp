@@ -4,7 +4,6 @@
 
 #include "apps/classify.h"
 #include "apps/common/console.h"
-#include "apps/common/nearest.h"
 #include "apps/common/output.h"
 #include "apps/convert.h"
 #include "apps/inspect.h"
@@ -13,6 +12,7 @@
 #include "apps/train.h"
 #include "apps/version.h"
 #include "core/error.h"
+#include "core/nearest.h"
 
 #include <spdlog/fmt/fmt.h>
 

@@ -66,6 +66,7 @@ class OptionTable {
   void add_switch(OptionText text, bool& target);
   void add_integer(OptionText text, std::int64_t& target, Range range);
   void add_integer(OptionText text, std::optional<std::int64_t>& target, Range range);
+  void add_number(OptionText text, double& target, Range range);
   void add_number(OptionText text, std::optional<double>& target, Range range);
   void add_text(OptionText text, std::string& target);
   void add_choice(OptionText text, std::string& target, std::vector<std::string> choices);
@@ -88,7 +89,7 @@ class OptionTable {
   const std::vector<std::string>& notes() const { return notes_; }
   const std::vector<Option>& options() const { return options_; }
   std::vector<Option>& options() { return options_; }
-  /// By kebab-case or snake_case name; null when there is none.
+  /// By kebab-case or snake_case name, or with dots as in "inner.loss"; null when there is none.
   Option* find(std::string_view name);
   const Option& at(std::string_view name) const;
   /// All names, switches also as "no-…"; for suggestions.

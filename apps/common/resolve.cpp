@@ -4,8 +4,8 @@
 
 #include "apps/common/command_line.h"
 #include "apps/common/config_file.h"
-#include "apps/common/nearest.h"
 #include "core/error.h"
+#include "core/nearest.h"
 
 #include <spdlog/fmt/fmt.h>
 
