@@ -11,7 +11,10 @@
 // One line per op.
 #define TTT_FOR_EACH_OP(X) \
   X(depthwise_conv3x3)     \
+  X(fast_weight_update)    \
+  X(newton_schulz)         \
   X(rope_2d)               \
+  X(swiglu_fast_weights)   \
   X(ttt_depthwise)         \
   X(ttt_gated_linear)
 

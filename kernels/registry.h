@@ -24,6 +24,9 @@ struct OpCase {
   bool large = false;
   /// The op is smooth enough around the inputs for finite differences, and has gradients.
   bool differentiable = true;
+  /// Float results of bfloat16 activations have bfloat16's precision: the products' factors are
+  /// rounded to it.
+  bool rounds_factors = false;
   double flops = 0;     ///< floating-point operations of the forward pass
   double elements = 0;  ///< elements read and written by an ideal forward pass
 };

@@ -1,0 +1,102 @@
+// SPDX-FileCopyrightText: The ttt authors
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/fast_weight_update/backends.h"
+
+#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace ttt::ops::cpu {
+namespace {
+
+// Columns of a task; the rows of such a stripe are read one after the other.
+constexpr std::int64_t kColumns = 64;
+using Columns = std::array<double, kColumns>;
+
+struct Stripe {
+  std::int64_t matrix;  ///< element where the stripe starts
+  std::int64_t vector;  ///< its place in [batch, out]
+  std::int64_t rows, stride, columns;
+};
+
+template <typename Body>
+void for_each_stripe(const at::Tensor& matrices, const Body& body) {
+  const std::int64_t rows = matrices.size(1), columns = matrices.size(2);
+  const std::int64_t stripes = (columns + kColumns - 1) / kColumns;
+  constexpr std::int64_t kElementsPerThread = 1 << 14;
+  const std::int64_t grain = 1 + kElementsPerThread / std::max<std::int64_t>(1, rows * kColumns);
+  at::parallel_for(0, matrices.size(0) * stripes, grain, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      const std::int64_t batch = i / stripes, first = i % stripes * kColumns;
+      body(Stripe{batch * rows * columns + first, batch * columns + first, rows, columns,
+                  std::min(kColumns, columns - first)});
+    }
+  });
+}
+
+}  // namespace
+
+at::Tensor fast_weight_update(const at::Tensor& weight, const at::Tensor& step,
+                              const at::Tensor& norms) {
+  const at::Tensor out = at::empty_like(weight);
+  const float *w = weight.const_data_ptr<float>(), *g = step.const_data_ptr<float>();
+  const float* target = norms.const_data_ptr<float>();
+  float* result = out.mutable_data_ptr<float>();
+  for_each_stripe(weight, [&](const Stripe& s) {
+    Columns squares{};
+    for (std::int64_t row = 0; row < s.rows; ++row) {
+      const std::int64_t at = s.matrix + row * s.stride;
+      for (std::int64_t c = 0; c < s.columns; ++c) {
+        const float sum = w[at + c] + g[at + c];
+        result[at + c] = sum;
+        squares[c] += static_cast<double>(sum) * static_cast<double>(sum);
+      }
+    }
+    std::array<float, kColumns> factor{};
+    for (std::int64_t c = 0; c < s.columns; ++c)
+      factor[c] = static_cast<float>(static_cast<double>(target[s.vector + c]) /
+                                     (std::sqrt(squares[c]) + kFastWeightEpsilon));
+    for (std::int64_t row = 0; row < s.rows; ++row)
+      for (std::int64_t c = 0; c < s.columns; ++c)
+        result[s.matrix + row * s.stride + c] *= factor[c];
+  });
+  return out;
+}
+
+FastWeightUpdateGradients fast_weight_update_backward(const at::Tensor& sum,
+                                                      const at::Tensor& norms,
+                                                      const at::Tensor& dout) {
+  const FastWeightUpdateGradients out{at::empty_like(sum), at::empty_like(norms)};
+  const float *s = sum.const_data_ptr<float>(), *d = dout.const_data_ptr<float>();
+  const float* target = norms.const_data_ptr<float>();
+  float *dsum = out.dsum.mutable_data_ptr<float>(), *dnorms = out.dnorms.mutable_data_ptr<float>();
+  for_each_stripe(sum, [&](const Stripe& stripe) {
+    Columns squares{}, dot{};
+    for (std::int64_t row = 0; row < stripe.rows; ++row) {
+      const std::int64_t at = stripe.matrix + row * stripe.stride;
+      for (std::int64_t c = 0; c < stripe.columns; ++c) {
+        squares[c] += static_cast<double>(s[at + c]) * static_cast<double>(s[at + c]);
+        dot[c] += static_cast<double>(s[at + c]) * static_cast<double>(d[at + c]);
+      }
+    }
+    std::array<float, kColumns> scale{}, along{};
+    for (std::int64_t c = 0; c < stripe.columns; ++c) {
+      const double length = std::sqrt(squares[c]), divisor = length + kFastWeightEpsilon;
+      const auto to = static_cast<double>(target[stripe.vector + c]);
+      dnorms[stripe.vector + c] = static_cast<float>(dot[c] / divisor);
+      scale[c] = static_cast<float>(to / divisor);
+      along[c] = length > 0 ? static_cast<float>(dot[c] * to / (divisor * divisor * length)) : 0.0F;
+    }
+    for (std::int64_t row = 0; row < stripe.rows; ++row)
+      for (std::int64_t c = 0; c < stripe.columns; ++c) {
+        const std::int64_t at = stripe.matrix + row * stripe.stride + c;
+        dsum[at] = d[at] * scale[c] - s[at] * along[c];
+      }
+  });
+  return out;
+}
+
+}  // namespace ttt::ops::cpu

@@ -1,0 +1,1 @@
+#include "kernels/fast_weight_update/cuda.h"

@@ -1,0 +1,68 @@
+// SPDX-FileCopyrightText: The ttt authors
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/newton_schulz/newton_schulz.h"
+#include "kernels/registry.h"
+#include "kernels/support/checks.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+
+namespace ttt::ops {
+
+std::vector<OpCase> newton_schulz_cases();
+
+namespace {
+
+OpCase make_case(const std::string& note, std::vector<std::int64_t> shape,
+                 std::vector<NewtonSchulzStep> steps, double scale = 1) {
+  OpCase result;
+  result.name = fmt::format("{} {} {} steps", note, shape_text(shape), steps.size());
+  result.inputs = [=](at::ScalarType dtype) {
+    return std::vector<at::Tensor>{case_tensor("g", shape, scale).to(dtype)};
+  };
+  result.run = [=](const std::vector<at::Tensor>& in, Backend backend) {
+    return std::vector<at::Tensor>{newton_schulz(in[0], {steps, false}, backend)};
+  };
+  const std::size_t last = shape.size() - 1;
+  const auto m = static_cast<double>(std::min(shape[last], shape[last - 1]));
+  const auto n = static_cast<double>(std::max(shape[last], shape[last - 1]));
+  double batch = 1;
+  for (std::size_t i = 0; i + 2 < shape.size(); ++i) batch *= static_cast<double>(shape[i]);
+  result.flops = batch * static_cast<double>(steps.size()) * (4 * m * m * n + 2 * m * m * m);
+  result.elements = 2 * batch * m * n;
+  return result;
+}
+
+}  // namespace
+
+std::vector<OpCase> newton_schulz_cases() {
+  const auto repeated = newton_schulz_repeated(5), five = newton_schulz_five();
+  std::vector<OpCase> cases{
+      make_case("wide", {2, 12, 20}, repeated),
+      make_case("wide", {2, 12, 20}, five),
+      make_case("tall", {3, 24, 10}, repeated),
+      make_case("tall", {1, 70, 33}, five),
+      make_case("square", {2, 9, 9}, five),
+      make_case("row", {1, 1, 7}, repeated),
+      make_case("one element", {1, 1, 1}, five),
+      make_case("norm only", {2, 12, 20}, {}),
+      make_case("single matrix", {12, 16}, repeated),
+      make_case("heads", {2, 3, 10, 12}, five),
+      make_case("large scale", {2, 8, 12}, five, 1e6),
+      make_case("small scale", {2, 8, 12}, five, 0.05),
+      make_case("blocks", {1, 70, 130}, repeated),
+      make_case("no matrix", {0, 4, 8}, five),
+  };
+  OpCase zero = make_case("zero", {1, 6, 9}, repeated, 0);
+  zero.differentiable = false;  // the norm has no derivative at zero
+  cases.push_back(zero);
+  for (OpCase large :
+       {make_case("nvs", {3, 384, 768}, repeated), make_case("heads", {6, 64, 128}, five)}) {
+    large.large = true;
+    cases.push_back(large);
+  }
+  return cases;
+}
+
+}  // namespace ttt::ops

@@ -1,0 +1,1 @@
+#include "kernels/newton_schulz/cuda.h"

@@ -1,0 +1,1 @@
+#include "kernels/swiglu_fast_weights/cuda.h"
