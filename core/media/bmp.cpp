@@ -186,8 +186,15 @@ bool uses_alpha(const Source& source, const Header& header, const Layout& layout
   return false;
 }
 
+/// Where the pixels of a row go. Without a plane for alpha they are put over white.
+struct Target {
+  std::uint8_t* rgb;
+  std::uint8_t* alpha;
+};
+
 void convert_row(const std::uint8_t* row, const Header& header, const Layout& layout, bool alpha,
-                 std::uint8_t* to) {
+                 Target target) {
+  std::uint8_t* to = target.rgb;
   const std::size_t pixel = header.bits / 8;
   for (std::int64_t x = 0; x < header.width; ++x, row += pixel, to += 3) {
     if (layout.green_bits != 0) {
@@ -195,9 +202,11 @@ void convert_row(const std::uint8_t* row, const Header& header, const Layout& la
       std::copy(rgb.begin(), rgb.end(), to);
       continue;
     }
+    if (target.alpha != nullptr) target.alpha[x] = row[layout.bytes[3]];
+    const bool composite = alpha && target.alpha == nullptr;
     for (std::size_t c = 0; c < 3; ++c) {
       const std::uint8_t value = row[layout.bytes[c]];
-      to[c] = alpha ? over_white(value, row[layout.bytes[3]]) : value;
+      to[c] = composite ? over_white(value, row[layout.bytes[3]]) : value;
     }
   }
 }
@@ -215,15 +224,19 @@ Image decode_rows(const Source& source, const ByteReader& file, const Header& he
                                  ? (static_cast<std::size_t>(header.width) * palette.depth + 7) / 8
                                  : header.row_bytes();
   Image image = make_image(header.width, header.height);
+  note_kind(source, indexed ? PixelKind::palette : alpha ? PixelKind::rgba : PixelKind::rgb);
+  std::uint8_t* plane = alpha ? make_alpha(source, image) : nullptr;
   for (std::size_t i = 0; indexed && i < image.rgb.size(); ++i)
     image.rgb[i] = palette.colours[0][i % 3];
   for (std::size_t i = 0; i < rows; ++i) {
     const std::size_t at = header.pixels + i * header.stride();
     if (at > size || needed > size - at) break;
     const std::uint8_t* row = source.bytes.data() + at;
-    std::uint8_t* to = image.row(static_cast<int>(header.top_down ? i : rows - 1 - i));
+    const std::size_t y = header.top_down ? i : rows - 1 - i;
+    std::uint8_t* to = image.row(static_cast<int>(y));
     if (!indexed) {
-      convert_row(row, header, layout, alpha, to);
+      const std::size_t first = y * static_cast<std::size_t>(header.width);
+      convert_row(row, header, layout, alpha, {to, plane == nullptr ? nullptr : plane + first});
       continue;
     }
     for (std::size_t x = 0; x < static_cast<std::size_t>(header.width); ++x, to += 3) {
@@ -326,6 +339,7 @@ Image decode_runs(const Source& source, const ByteReader& file, const Header& he
   const Palette palette = read_palette(file, source, header);
   const std::vector<std::uint8_t> indices = RunLength(source, header).unpack();
   Image image = make_image(header.width, header.height);
+  note_kind(source, PixelKind::palette);
   std::size_t i = 0;
   for (int r = 0; r < image.height; ++r) {
     std::uint8_t* to = image.row(header.top_down ? r : image.height - 1 - r);

@@ -17,6 +17,7 @@ struct Source {
   DecodeMode mode = DecodeMode::photo;
   std::string_view name;
   DecodeLimits limits;
+  StoredImage* stored = nullptr;  ///< takes alpha, orientation and kind instead of their use
 
   bool official() const { return mode == DecodeMode::official; }
 };
@@ -43,6 +44,11 @@ void check_plausible(const Source& source, std::string_view format, std::int64_t
                      std::int64_t height, std::int64_t max_pixels_per_byte);
 /// A black picture.
 Image make_image(std::int64_t width, std::int64_t height);
+/// For decode_stored_image(), an opaque alpha plane to fill in; else null.
+std::uint8_t* make_alpha(const Source& source, const Image& image);
+/// Turns the picture upright, or for decode_stored_image() only notes how that is done.
+Image finish_orientation(const Source& source, Image image, int orientation);
+void note_kind(const Source& source, PixelKind kind);
 
 /// The bytes of a file behind bounds checks; reads past the end give 0 and set `overrun`.
 class ByteReader {

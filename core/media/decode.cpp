@@ -4,6 +4,7 @@
 
 #include "core/error.h"
 #include "core/media/codec.h"
+#include "core/media/orientation.h"
 
 #include <spdlog/fmt/fmt.h>
 
@@ -56,26 +57,42 @@ Image make_image(std::int64_t width, std::int64_t height) {
   return image;
 }
 
-}  // namespace codec
+std::uint8_t* make_alpha(const Source& source, const Image& image) {
+  if (source.stored == nullptr) return nullptr;
+  std::vector<std::uint8_t>& alpha = source.stored->picture.alpha;
+  alpha.assign(image.rgb.size() / 3, 255);
+  return alpha.data();
+}
 
-Image decode_image(std::span<const std::uint8_t> bytes, DecodeMode mode, std::string_view name,
-                   DecodeLimits limits) {
-  const SniffedFormat sniffed = sniff_image_format(bytes);
-  const codec::Source source{bytes, mode, name, limits};
+Image finish_orientation(const Source& source, Image image, int orientation) {
+  if (source.stored == nullptr) return apply_orientation(std::move(image), orientation);
+  source.stored->orientation = orientation;
+  return image;
+}
+
+void note_kind(const Source& source, PixelKind kind) {
+  if (source.stored != nullptr) source.stored->kind = kind;
+}
+
+namespace {
+
+Image decode(const Source& source) {
+  const SniffedFormat sniffed = sniff_image_format(source.bytes);
+  const std::string_view name = source.name;
   try {
     switch (sniffed.format) {
       case ImageFormat::jpeg:
-        return codec::decode_jpeg(source);
+        return decode_jpeg(source);
       case ImageFormat::png:
-        return codec::decode_png(source);
+        return decode_png(source);
       case ImageFormat::bmp:
-        return codec::decode_bmp(source);
+        return decode_bmp(source);
       case ImageFormat::gif:
-        return codec::decode_gif(source);
+        return decode_gif(source);
       case ImageFormat::webp:
-        return codec::decode_webp(source);
+        return decode_webp(source);
       case ImageFormat::tiff:
-        return codec::decode_tiff(source);
+        return decode_tiff(source);
       case ImageFormat::unsupported_picture:
         throw Error(ErrorKind::unsupported,
                     fmt::format("{} is a kind that is not supported", sniffed.name),
@@ -89,6 +106,21 @@ Image decode_image(std::span<const std::uint8_t> bytes, DecodeMode mode, std::st
   }
   throw Error(ErrorKind::input, fmt::format("not a picture: {}", sniffed.name), printable(name),
               std::string(sniffed.hint));
+}
+
+}  // namespace
+}  // namespace codec
+
+Image decode_image(std::span<const std::uint8_t> bytes, DecodeMode mode, std::string_view name,
+                   DecodeLimits limits) {
+  return codec::decode({bytes, mode, name, limits});
+}
+
+StoredImage decode_stored_image(std::span<const std::uint8_t> bytes, std::string_view name,
+                                DecodeLimits limits) {
+  StoredImage stored;
+  stored.picture.colour = codec::decode({bytes, DecodeMode::photo, name, limits, &stored});
+  return stored;
 }
 
 }  // namespace ttt

@@ -22,6 +22,22 @@ enum class DecodeMode {
   official,
 };
 
+/// What a pixel of a picture file holds. Alpha may come beside it: from a transparent colour.
+enum class PixelKind { grey, grey_alpha, rgb, rgba, palette, cmyk };
+
+/// A picture as its file holds it: nothing is composited or turned. 16-bit samples are scaled to 8,
+/// colours other than RGB are converted.
+struct StoredImage {
+  AlphaImage picture;
+  int orientation = 1;  ///< EXIF, 1 to 8
+  PixelKind kind = PixelKind::rgb;
+};
+
+struct PictureSize {
+  std::int64_t width = 0;
+  std::int64_t height = 0;
+};
+
 /// Bounds that are checked before memory is allocated.
 struct DecodeLimits {
   std::int64_t max_pixels = 178'956'970;  ///< where Pillow speaks of a decompression bomb
@@ -54,5 +70,13 @@ SniffedFormat sniff_image_format(std::span<const std::uint8_t> bytes);
 /// Error(unsupported) for kinds of picture that we don't read.
 Image decode_image(std::span<const std::uint8_t> bytes, DecodeMode mode, std::string_view name,
                    DecodeLimits limits = {});
+
+/// The same in photo mode, but with alpha kept apart and the orientation told instead of applied.
+StoredImage decode_stored_image(std::span<const std::uint8_t> bytes, std::string_view name,
+                                DecodeLimits limits = {});
+
+/// The stored size of a picture: from the header of a PNG or JPEG (the first megabyte of the file
+/// is nearly always enough), else by decoding. Errors as decode_image().
+PictureSize picture_size(std::span<const std::uint8_t> bytes, std::string_view name);
 
 }  // namespace ttt

@@ -4,25 +4,86 @@
 
 #include "core/error.h"
 
+#include <csetjmp>
+#include <cstring>
+#include <new>
 #include <png.h>
+#include <vector>
 
 namespace ttt {
+namespace {
 
-std::string encode_png(const Image& image) {
-  TTT_CHECK(image.width > 0 && image.height > 0, internal, "a picture without pixels",
-            "encode_png");
-  png_image header{};
-  header.version = PNG_IMAGE_VERSION;
-  header.width = static_cast<png_uint_32>(image.width);
-  header.height = static_cast<png_uint_32>(image.height);
-  header.format = PNG_FORMAT_RGB;
-  std::string file(PNG_IMAGE_PNG_SIZE_MAX(header), '\0');
-  png_alloc_size_t size = file.size();
-  TTT_CHECK(png_image_write_to_memory(&header, file.data(), &size, /*convert_to_8bit=*/0,
-                                      image.rgb.data(), /*row_stride=*/0, /*colormap=*/nullptr),
-            internal, std::string("libpng: ") + header.message, "encode_png");
-  file.resize(size);
-  return file;
+/// A compressor into memory. write() returns false after a fatal error.
+class PngEncoder {
+ public:
+  PngEncoder() {
+    png_ = png_create_write_struct(PNG_LIBPNG_VER_STRING, this, on_error,
+                                   [](png_structp, png_const_charp) {});
+    if (png_ != nullptr) info_ = png_create_info_struct(png_);
+    if (info_ == nullptr) {
+      png_destroy_write_struct(&png_, nullptr);
+      throw std::bad_alloc();
+    }
+    png_set_write_fn(png_, this, on_write, [](png_structp) {});
+  }
+  ~PngEncoder() { png_destroy_write_struct(&png_, &info_); }
+  PngEncoder(const PngEncoder&) = delete;
+  PngEncoder& operator=(const PngEncoder&) = delete;
+
+  bool write(const Image& image, std::vector<png_text>& texts) {
+    if (setjmp(png_jmpbuf(png_)) != 0) return false;
+    png_set_IHDR(png_, info_, static_cast<png_uint_32>(image.width),
+                 static_cast<png_uint_32>(image.height), 8, PNG_COLOR_TYPE_RGB, PNG_INTERLACE_NONE,
+                 PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
+    if (!texts.empty()) png_set_text(png_, info_, texts.data(), static_cast<int>(texts.size()));
+    png_write_info(png_, info_);
+    for (int y = 0; y < image.height; ++y) png_write_row(png_, image.row(y));
+    png_write_end(png_, info_);
+    return true;
+  }
+  const char* message() const { return message_; }
+  std::string take() { return std::move(bytes_); }
+
+ private:
+  static void on_error(png_structp png, png_const_charp message) {
+    auto* self = static_cast<PngEncoder*>(png_get_error_ptr(png));
+    std::strncpy(self->message_, message, sizeof self->message_ - 1);
+    png_longjmp(png, 1);
+  }
+  static void on_write(png_structp png, png_bytep bytes, std::size_t count) {
+    auto* self = static_cast<PngEncoder*>(png_get_io_ptr(png));
+    try {
+      self->bytes_.append(reinterpret_cast<const char*>(bytes), count);
+      return;
+    } catch (const std::bad_alloc&) {
+    }
+    png_error(png, "out of memory");  // outside of the handler: it jumps
+  }
+
+  png_structp png_ = nullptr;
+  png_infop info_ = nullptr;
+  std::string bytes_;
+  char message_[200] = {};
+};
+
+}  // namespace
+
+std::string encode_png(const Image& image, std::span<const PngText> texts) {
+  TTT_CHECK(image.width > 0 && image.height > 0, internal, "an empty picture can't be written");
+  std::vector<png_text> chunks;
+  for (const auto& [key, text] : texts) {
+    png_text chunk{};
+    chunk.compression = PNG_ITXT_COMPRESSION_NONE;
+    // libpng doesn't change these strings.
+    chunk.key = const_cast<char*>(key.c_str());
+    chunk.text = const_cast<char*>(text.c_str());
+    chunk.itxt_length = text.size();
+    chunks.push_back(chunk);
+  }
+  PngEncoder encoder;
+  TTT_CHECK(encoder.write(image, chunks), memory,
+            std::string("the picture can't be encoded: ") + encoder.message());
+  return encoder.take();
 }
 
 }  // namespace ttt

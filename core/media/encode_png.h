@@ -4,12 +4,17 @@
 
 #include "core/media/image.h"
 
+#include <span>
 #include <string>
+#include <utility>
 
 namespace ttt {
 
-/// The picture as a PNG file: 8-bit RGB, lossless. Throws Error(internal) for a picture without
-/// pixels.
-std::string encode_png(const Image& image);
+/// A key and a text that are kept inside a PNG. Keys: 1 to 79 characters of Latin-1.
+using PngText = std::pair<std::string, std::string>;
+
+/// An 8-bit RGB PNG file, with texts as iTXt chunks (UTF-8). Throws Error(internal) for an empty
+/// picture and Error(memory).
+std::string encode_png(const Image& image, std::span<const PngText> texts = {});
 
 }  // namespace ttt

@@ -238,6 +238,9 @@ Image decode_gif(const Source& source) {
   }
 
   Image image = make_image(width, height);
+  note_kind(source, PixelKind::palette);
+  std::uint8_t* alpha = frame.transparent >= 0 ? make_alpha(source, image) : nullptr;
+  if (alpha != nullptr) std::fill_n(alpha, image.rgb.size() / 3, std::uint8_t{0});
   // Where nothing is drawn the picture is transparent, or holds index 0.
   const auto colour_of = [&](int index) {
     const bool white = !source.official() && index == frame.transparent;
@@ -251,8 +254,11 @@ Image decode_gif(const Source& source) {
     const std::size_t row = i / static_cast<std::size_t>(frame.width);
     const std::size_t x = i % static_cast<std::size_t>(frame.width);
     const auto colour = colour_of(indices[i]);
-    std::copy(colour.begin(), colour.end(),
-              image.row(frame.top + rows[row]) + 3 * (static_cast<std::size_t>(frame.left) + x));
+    const std::size_t at =
+        static_cast<std::size_t>(frame.top + rows[row]) * static_cast<std::size_t>(width) +
+        static_cast<std::size_t>(frame.left) + x;
+    std::copy(colour.begin(), colour.end(), image.rgb.data() + 3 * at);
+    if (alpha != nullptr && indices[i] != frame.transparent) alpha[at] = 255;
   }
   return image;
 }

@@ -22,6 +22,13 @@ struct Image {
   }
 };
 
+/// An 8-bit picture with straight (not premultiplied) alpha: alpha[y * width + x]. An empty plane
+/// means opaque.
+struct AlphaImage {
+  Image colour;
+  std::vector<std::uint8_t> alpha;
+};
+
 /// A rectangle of pixels.
 struct PixelRect {
   int left = 0;

@@ -225,7 +225,10 @@ Image decode_jpeg(const Source& source) {
   const int orientation = orientation_of(info);
   const Step finished = reader.finish();
   if (finished != Step::done || reader.errors().damaged) fail(source, reader, finished);
-  return apply_orientation(std::move(image), orientation);
+  note_kind(source, info.num_components == 1   ? PixelKind::grey
+                    : info.num_components == 4 ? PixelKind::cmyk
+                                               : PixelKind::rgb);
+  return finish_orientation(source, std::move(image), orientation);
 }
 
 }  // namespace ttt::codec

@@ -51,6 +51,7 @@ class PngReader {
   std::int64_t width() const { return png_get_image_width(png_, info_); }
   std::int64_t height() const { return png_get_image_height(png_, info_); }
   bool interlaced() const { return png_get_interlace_type(png_, info_) == PNG_INTERLACE_ADAM7; }
+  int colour_type() const { return png_get_color_type(png_, info_); }
   int channels() const { return png_get_channels(png_, info_); }
   int bit_depth() const { return png_get_bit_depth(png_, info_); }
   std::size_t row_bytes() const { return png_get_rowbytes(png_, info_); }
@@ -132,19 +133,44 @@ int PngReader::orientation() const {
   return exif_orientation({exif, size});
 }
 
-/// Writes `count` pixels of a decoded row to every step-th pixel from `to` on.
+PixelKind kind_of(int colour_type) {
+  switch (colour_type) {
+    case PNG_COLOR_TYPE_GRAY:
+      return PixelKind::grey;
+    case PNG_COLOR_TYPE_GRAY_ALPHA:
+      return PixelKind::grey_alpha;
+    case PNG_COLOR_TYPE_RGB_ALPHA:
+      return PixelKind::rgba;
+    case PNG_COLOR_TYPE_PALETTE:
+      return PixelKind::palette;
+    default:
+      return PixelKind::rgb;
+  }
+}
+
+/// Where pixels go: every step-th one. Without a plane for alpha the colour is put over white.
+struct Target {
+  std::uint8_t* rgb;
+  std::uint8_t* alpha;
+  int step;
+};
+
 void put_pixels(const PngReader& reader, const Source& source, const std::uint8_t* row, int count,
-                std::uint8_t* to, int step) {
+                Target target) {
   const int channels = reader.channels();
   const bool colour = channels >= 3;
   const bool alpha = channels % 2 == 0 && !source.official();
   const bool clipped_grey = reader.bit_depth() == 16;
   const int bytes = clipped_grey ? 2 : channels;
-  for (int x = 0; x < count; ++x, row += bytes, to += 3 * step) {
+  std::uint8_t* to = target.rgb;
+  for (int x = 0; x < count; ++x, row += bytes, to += std::ptrdiff_t{3} * target.step) {
     for (int c = 0; c < 3; ++c) to[c] = row[colour ? c : 0];
     if (clipped_grey && row[0] == 0) std::fill_n(to, 3, row[1]);
     if (clipped_grey && row[0] != 0) std::fill_n(to, 3, std::uint8_t{255});
-    if (alpha)
+    if (!alpha) continue;
+    if (target.alpha != nullptr)
+      target.alpha[std::ptrdiff_t{x} * target.step] = row[channels - 1];
+    else
       for (int c = 0; c < 3; ++c) to[c] = over_white(to[c], row[channels - 1]);
   }
 }
@@ -158,13 +184,16 @@ constexpr Pass kAdam7[] = {{0, 0, 8, 8}, {4, 0, 8, 8}, {0, 4, 4, 8}, {2, 0, 4, 4
                            {0, 2, 2, 4}, {1, 0, 2, 2}, {0, 1, 1, 2}};
 
 /// False after a fatal error; the rows before it are in place.
-bool read_pass(PngReader& reader, const Source& source, const Pass& pass, Image& image) {
+bool read_pass(PngReader& reader, const Source& source, const Pass& pass, Image& image,
+               std::uint8_t* alpha) {
   if (image.width <= pass.left) return true;
   const int count = (image.width - pass.left + pass.step_x - 1) / pass.step_x;
   std::vector<std::uint8_t> row(reader.row_bytes());
   for (int y = pass.top; y < image.height; y += pass.step_y) {
     if (!reader.read_row(row.data())) return false;
-    put_pixels(reader, source, row.data(), count, image.row(y) + 3 * pass.left, pass.step_x);
+    const std::ptrdiff_t at = std::ptrdiff_t{y} * image.width + pass.left;
+    put_pixels(reader, source, row.data(), count,
+               {image.rgb.data() + 3 * at, alpha == nullptr ? nullptr : alpha + at, pass.step_x});
   }
   return true;
 }
@@ -213,6 +242,7 @@ Image decode_png(const Source& original) {
   // Deflate shrinks to 1/1032 at most, and a byte holds up to 8 pixels.
   check_plausible(source, kFormat, reader.width(), reader.height(), 1032 * 8);
   const png_color colour = reader.first_colour();
+  note_kind(source, kind_of(reader.colour_type()));
   if (!reader.start()) fail_damaged(source, kFormat, reader.message());
 
   Image image = make_image(reader.width(), reader.height());
@@ -224,15 +254,17 @@ Image decode_png(const Source& original) {
       image.rgb[i + 2] = colour.blue;
     }
   }
+  std::uint8_t* alpha = reader.channels() % 2 == 0 ? make_alpha(source, image) : nullptr;
   bool complete = true;
   if (reader.interlaced()) {
-    for (const Pass& pass : kAdam7) complete = complete && read_pass(reader, source, pass, image);
+    for (const Pass& pass : kAdam7)
+      complete = complete && read_pass(reader, source, pass, image, alpha);
   } else {
-    complete = read_pass(reader, source, kWhole, image);
+    complete = read_pass(reader, source, kWhole, image, alpha);
   }
   if (source.official()) return image;
   if (!complete || !reader.finish()) fail_damaged(source, kFormat, reader.message());
-  return apply_orientation(std::move(image), reader.orientation());
+  return finish_orientation(source, std::move(image), reader.orientation());
 }
 
 }  // namespace ttt::codec

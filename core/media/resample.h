@@ -18,4 +18,7 @@ Image resize(const Image& image, int width, int height, ResizeFilter filter);
 Image resize_window(const Image& image, int width, int height, PixelRect window,
                     ResizeFilter filter);
 
+/// The window of a picture resized without a filter, as Pillow resizes pictures with a palette.
+Image resize_window_nearest(const Image& image, int width, int height, PixelRect window);
+
 }  // namespace ttt

@@ -166,11 +166,12 @@ void convert_pixel(const std::uint8_t* from, const TiffLayout& layout, const Pal
     std::copy_n(from, 3, to);
 }
 
+/// Straight colour where the official loader or the caller wants it, else over white.
 void apply_alpha(const Source& source, const TiffLayout& layout, std::uint32_t alpha,
                  std::uint8_t* to) {
   const bool premultiplied = layout.extra == EXTRASAMPLE_ASSOCALPHA;
   for (int c = 0; c < 3; ++c) {
-    if (!source.official())
+    if (!source.official() && source.stored == nullptr)
       to[c] = premultiplied ? static_cast<std::uint8_t>(std::min(255U, to[c] + 255 - alpha))
                             : over_white(to[c], alpha);
     else if (premultiplied && alpha == 0)
@@ -180,6 +181,13 @@ void apply_alpha(const Source& source, const TiffLayout& layout, std::uint32_t a
   }
 }
 
+PixelKind kind_of(const TiffLayout& layout, bool alpha) {
+  if (layout.palette()) return PixelKind::palette;
+  if (layout.photometric == PHOTOMETRIC_SEPARATED) return PixelKind::cmyk;
+  if (layout.colours() == 1) return alpha ? PixelKind::grey_alpha : PixelKind::grey;
+  return alpha ? PixelKind::rgba : PixelKind::rgb;
+}
+
 Image decode_bands(const Source& source, TiffFile& file, const TiffLayout& layout) {
   const Blocks blocks = read_blocks(source, file, layout);
   const Palette palette = layout.palette() ? read_palette(source, file, layout) : Palette{};
@@ -187,6 +195,8 @@ Image decode_bands(const Source& source, TiffFile& file, const TiffLayout& layou
                                                 layout.extra == EXTRASAMPLE_UNASSALPHA);
   Band band(source, file, layout, blocks);
   Image image = make_image(layout.width, layout.height);
+  std::uint8_t* plane = alpha ? make_alpha(source, image) : nullptr;
+  note_kind(source, kind_of(layout, alpha));
   for (std::uint32_t b = 0; b < blocks.down; ++b) {
     const std::uint32_t top = b * blocks.height;
     const std::uint32_t rows = std::min(blocks.height, layout.height - top);
@@ -196,7 +206,9 @@ Image decode_bands(const Source& source, TiffFile& file, const TiffLayout& layou
       std::uint8_t* to = image.row(static_cast<int>(top + y));
       for (std::uint32_t x = 0; x < layout.width; ++x, from += layout.samples, to += 3) {
         convert_pixel(from, layout, palette, to);
-        if (alpha) apply_alpha(source, layout, from[layout.colours()], to);
+        if (!alpha) continue;
+        apply_alpha(source, layout, from[layout.colours()], to);
+        if (plane != nullptr) *plane++ = from[layout.colours()];
       }
     }
   }
@@ -272,7 +284,7 @@ Image decode_tiff(const Source& source) {
   Image image =
       ycbcr && !jpeg_rgb ? decode_ycbcr(source, file, layout) : decode_bands(source, file, layout);
   if (!source.official() && !file.message().empty()) fail_damaged(source, kFormat, file.message());
-  return apply_orientation(std::move(image), file.field(TIFFTAG_ORIENTATION));
+  return finish_orientation(source, std::move(image), file.field(TIFFTAG_ORIENTATION));
 }
 
 }  // namespace ttt::codec

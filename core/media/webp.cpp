@@ -26,11 +26,17 @@ int orientation_of(const WebPDemuxer* demuxer) {
 /// Puts the frame's samples (RGBA) on the canvas; outside of it the picture keeps its colour.
 void place_frame(const Source& source, const WebPIterator& frame, const std::uint8_t* rgba,
                  bool alpha, Image& image) {
+  std::uint8_t* plane = alpha ? make_alpha(source, image) : nullptr;
+  // Around the first frame of an animation the canvas is transparent.
+  if (plane != nullptr) std::fill_n(plane, source.stored->picture.alpha.size(), std::uint8_t{0});
   for (int y = 0; y < frame.height; ++y) {
-    std::uint8_t* to = image.row(frame.y_offset + y) + std::ptrdiff_t{3} * frame.x_offset;
-    for (int x = 0; x < frame.width; ++x, rgba += 4, to += 3)
-      for (int c = 0; c < 3; ++c)
-        to[c] = alpha && !source.official() ? over_white(rgba[c], rgba[3]) : rgba[c];
+    const std::ptrdiff_t at = std::ptrdiff_t{frame.y_offset + y} * image.width + frame.x_offset;
+    std::uint8_t* to = image.rgb.data() + 3 * at;
+    for (int x = 0; x < frame.width; ++x, rgba += 4, to += 3) {
+      if (plane != nullptr) plane[at + x] = rgba[3];
+      const bool composite = alpha && !source.official() && plane == nullptr;
+      for (int c = 0; c < 3; ++c) to[c] = composite ? over_white(rgba[c], rgba[3]) : rgba[c];
+    }
   }
 }
 
@@ -52,8 +58,8 @@ Image decode_first_frame(const Source& source, const WebPDemuxer* demuxer, WebPI
     fail_damaged(source, kFormat, "the compressed data is invalid");
   Image image = make_image(width, height);
   const bool alpha = (WebPDemuxGetI(demuxer, WEBP_FF_FORMAT_FLAGS) & ALPHA_FLAG) != 0;
-  // Around the first frame of an animation the canvas is transparent.
   if (!source.official()) std::fill(image.rgb.begin(), image.rgb.end(), std::uint8_t{255});
+  note_kind(source, alpha ? PixelKind::rgba : PixelKind::rgb);
   place_frame(source, frame, rgba.data(), alpha || frame.has_alpha != 0, image);
   return image;
 }
@@ -70,7 +76,7 @@ Image decode_webp(const Source& source) {
     Image image = decode_first_frame(source, demuxer.get(), frame);
     WebPDemuxReleaseIterator(&frame);
     if (source.official()) return image;
-    return apply_orientation(std::move(image), orientation_of(demuxer.get()));
+    return finish_orientation(source, std::move(image), orientation_of(demuxer.get()));
   } catch (...) {
     WebPDemuxReleaseIterator(&frame);
     throw;

@@ -1,0 +1,140 @@
+// SPDX-FileCopyrightText: The ttt authors
+// SPDX-License-Identifier: Apache-2.0
+#include "nvs/output/contact_sheet.h"
+
+#include "core/error.h"
+
+#include <opencv2/imgproc.hpp>
+#include <spdlog/fmt/fmt.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace ttt::nvs {
+namespace {
+
+constexpr int kGap = 8;
+constexpr int kCaption = 20;
+constexpr int kHeading = 28;
+constexpr std::size_t kMost = 64;
+
+/// Sizes of the grid; all cells are equal.
+struct Grid {
+  int zoom = 1;
+  int cell_width = 0, cell_height = 0;
+  int columns = 1;  ///< of inputs
+};
+
+cv::Mat view_of(const Image& image) {
+  return {image.height, image.width, CV_8UC3, const_cast<std::uint8_t*>(image.row(0))};
+}
+
+void put_text(cv::Mat& sheet, const std::string& text, int x, int y, int width, double size) {
+  // Names of other scripts and long ones don't fit OpenCV's font and the cell.
+  std::string shown;
+  for (const char c : text) shown += c >= ' ' && c <= '~' ? c : '?';
+  int baseline = 0;
+  const auto width_of = [&](const std::string& line) {
+    return cv::getTextSize(line, cv::FONT_HERSHEY_SIMPLEX, size, 1, &baseline).width;
+  };
+  while (shown.size() > 4 && width_of(shown) > width) shown = "..." + shown.substr(4);
+  cv::putText(sheet, shown, {x, y}, cv::FONT_HERSHEY_SIMPLEX, size, {40, 40, 40}, 1, cv::LINE_AA);
+}
+
+void put_picture(cv::Mat& sheet, const Grid& grid, const Image& image, int x, int y,
+                 const std::string& caption) {
+  cv::Mat zoomed;
+  cv::resize(view_of(image), zoomed, {}, grid.zoom, grid.zoom, cv::INTER_NEAREST);
+  const cv::Rect place(x, y, std::min(zoomed.cols, grid.cell_width),
+                       std::min(zoomed.rows, grid.cell_height));
+  zoomed(cv::Rect(0, 0, place.width, place.height)).copyTo(sheet(place));
+  put_text(sheet, caption, x, y + grid.cell_height + 14, grid.cell_width, 0.4);
+}
+
+std::string count_text(std::string_view name, std::size_t all) {
+  return all <= kMost ? fmt::format("{} {}", all, name)
+                      : fmt::format("the first {} of {} {}", kMost, all, name);
+}
+
+std::string score(const ViewMetrics& metrics) {
+  std::string text = fmt::format("view {}: PSNR {:.2f}", metrics.index, metrics.psnr);
+  if (metrics.ssim.has_value()) text += fmt::format(", SSIM {:.4f}", *metrics.ssim);
+  return text;
+}
+
+Grid make_grid(const Image& sample, std::size_t inputs) {
+  constexpr int kNarrow = 160, kWide = 1600;
+  Grid grid;
+  grid.zoom = std::max(1, kNarrow / sample.width);
+  grid.cell_width = sample.width * grid.zoom;
+  grid.cell_height = sample.height * grid.zoom;
+  // At least the three columns of a target.
+  const int fit = std::max(3, kWide / (grid.cell_width + kGap));
+  grid.columns = std::clamp(static_cast<int>(inputs), 3, fit);
+  return grid;
+}
+
+}  // namespace
+
+Image error_map(const Image& rendered, const Image& truth, double full_scale) {
+  TTT_CHECK(rendered.width == truth.width && rendered.height == truth.height && full_scale > 0,
+            internal, "pictures to compare differ in size");
+  static constexpr std::array<std::array<double, 3>, 5> kColours{
+      {{0, 0, 0}, {85, 15, 110}, {187, 55, 84}, {249, 142, 9}, {252, 255, 220}}};
+  Image out{rendered.width, rendered.height, {}};
+  out.rgb.reserve(rendered.rgb.size());
+  for (std::size_t i = 0; i < rendered.rgb.size(); i += 3) {
+    int worst = 0;
+    for (std::size_t c = 0; c < 3; ++c)
+      worst = std::max(worst, std::abs(int{rendered.rgb[i + c]} - int{truth.rgb[i + c]}));
+    const double at = std::min(worst / 255.0 / full_scale, 1.0) * (kColours.size() - 1);
+    const auto lower = std::min(static_cast<std::size_t>(at), kColours.size() - 2);
+    const double share = at - static_cast<double>(lower);
+    for (std::size_t c = 0; c < 3; ++c)
+      out.rgb.push_back(static_cast<std::uint8_t>((1 - share) * kColours[lower][c] +
+                                                  share * kColours[lower + 1][c] + 0.5));
+  }
+  return out;
+}
+
+Image contact_sheet(std::span<const SheetPicture> all_inputs,
+                    std::span<const SheetTarget> all_targets) {
+  const auto inputs = all_inputs.first(std::min(all_inputs.size(), kMost));
+  const auto targets = all_targets.first(std::min(all_targets.size(), kMost));
+  TTT_CHECK(!inputs.empty() || !targets.empty(), internal, "an empty contact sheet");
+  const Image& sample = inputs.empty() ? targets[0].rendered : inputs[0].image;
+  const Grid grid = make_grid(sample, inputs.size());
+  const int row = grid.cell_height + kCaption + kGap;
+  const auto input_rows =
+      static_cast<int>((inputs.size() + static_cast<std::size_t>(grid.columns) - 1) /
+                       static_cast<std::size_t>(grid.columns));
+  const int width = kGap + grid.columns * (grid.cell_width + kGap);
+  const int height = 2 * kHeading + (input_rows + static_cast<int>(targets.size())) * row;
+  cv::Mat sheet(height, width, CV_8UC3, cv::Scalar(255, 255, 255));
+  const auto left = [&](int column) { return kGap + column * (grid.cell_width + kGap); };
+
+  put_text(sheet, count_text("inputs", all_inputs.size()), kGap, 18, width, 0.5);
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const int column = static_cast<int>(i) % grid.columns;
+    put_picture(sheet, grid, inputs[i].image, left(column),
+                kHeading + static_cast<int>(i) / grid.columns * row, inputs[i].caption);
+  }
+  int y = kHeading + input_rows * row;
+  if (!targets.empty())
+    put_text(sheet,
+             count_text("targets", all_targets.size()) + ": rendered, truth, error (0 to 0.5)",
+             kGap, y + 18, width, 0.5);
+  y += kHeading;
+  for (const SheetTarget& target : targets) {
+    put_picture(sheet, grid, target.rendered, left(0), y, score(target.metrics));
+    put_picture(sheet, grid, target.truth, left(1), y, target.metrics.file);
+    put_picture(sheet, grid, error_map(target.rendered, target.truth), left(2), y, "error");
+    y += row;
+  }
+  Image out{sheet.cols, sheet.rows, {}};
+  out.rgb.assign(sheet.datastart, sheet.dataend);
+  return out;
+}
+
+}  // namespace ttt::nvs
