@@ -10,33 +10,6 @@ namespace {
 constexpr double kBatchNormEpsilon = 1e-5;
 constexpr double kBatchNormMomentum = 0.1;
 
-using torch::autograd::AutogradContext;
-using torch::autograd::variable_list;
-
-struct SumHolder : torch::CustomClassHolder {
-  explicit SumHolder(SumOverProcesses f) : f(std::move(f)) {}
-  SumOverProcesses f;
-};
-
-/// The sum over processes, differentiable: what every process' loss says about the sum reaches each
-/// of its terms.
-struct SumFunction : torch::autograd::Function<SumFunction> {
-  static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const c10::IValue& sum) {
-    context->saved_data["sum"] = sum;
-    return summed(x, sum);
-  }
-
-  static variable_list backward(AutogradContext* context, variable_list gradients) {
-    return {summed(gradients[0], context->saved_data["sum"]), {}};
-  }
-
-  static at::Tensor summed(const at::Tensor& x, const c10::IValue& sum) {
-    at::Tensor result = x.detach().clone(at::MemoryFormat::Contiguous);
-    c10::static_intrusive_pointer_cast<SumHolder>(sum.toCapsule())->f(result);
-    return result;
-  }
-};
-
 }  // namespace
 
 Linear::Linear(std::int64_t in, std::int64_t out) {
@@ -78,8 +51,7 @@ at::Tensor BatchNorm::forward(const at::Tensor& x) const {
 }
 
 at::Tensor BatchNorm::forward_synchronized(const at::Tensor& x) const {
-  const auto sum = [holder = c10::IValue::make_capsule(c10::make_intrusive<SumHolder>(sum_))](
-                       const at::Tensor& value) { return SumFunction::apply(value, holder); };
+  const auto sum = [this](const at::Tensor& value) { return sum_over_processes(value, sum_); };
   std::vector<std::int64_t> axes{0}, shape{1, x.size(1)};
   for (std::int64_t i = 2; i < x.dim(); ++i) {
     axes.push_back(i);

@@ -2,10 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "layers/process_sum.h"
+
 #include <torch/nn/module.h>
 
 #include <cstdint>
-#include <functional>
 #include <utility>
 
 /// Typed holders of parameters under the names that checkpoints use. Unlike torch::nn's modules
@@ -43,9 +44,6 @@ class DepthwiseConv : public torch::nn::Module {
 
   at::Tensor weight, bias;
 };
-
-/// Replaces a tensor by its sum over the processes of a data-parallel run.
-using SumOverProcesses = std::function<void(const at::Tensor&)>;
 
 /// Batch normalisation over the channel axis (0: batch, 1: channels for [B,C,…] inputs).
 /// weight, bias, running_mean, running_var [dim]; num_batches_tracked int64 scalar.

@@ -82,18 +82,19 @@ FastWeightUpdateGradients fast_weight_update_backward(const at::Tensor& sum,
         dot[c] += static_cast<double>(s[at + c]) * static_cast<double>(d[at + c]);
       }
     }
-    std::array<float, kColumns> scale{}, along{};
+    Columns scale{}, along{};  // double: the two terms of a sum may nearly cancel
     for (std::int64_t c = 0; c < stripe.columns; ++c) {
       const double length = std::sqrt(squares[c]), divisor = length + kFastWeightEpsilon;
       const auto to = static_cast<double>(target[stripe.vector + c]);
       dnorms[stripe.vector + c] = static_cast<float>(dot[c] / divisor);
-      scale[c] = static_cast<float>(to / divisor);
-      along[c] = length > 0 ? static_cast<float>(dot[c] * to / (divisor * divisor * length)) : 0.0F;
+      scale[c] = to / divisor;
+      along[c] = length > 0 ? dot[c] * to / (divisor * divisor * length) : 0;
     }
     for (std::int64_t row = 0; row < stripe.rows; ++row)
       for (std::int64_t c = 0; c < stripe.columns; ++c) {
         const std::int64_t at = stripe.matrix + row * stripe.stride + c;
-        dsum[at] = d[at] * scale[c] - s[at] * along[c];
+        dsum[at] = static_cast<float>(static_cast<double>(d[at]) * scale[c] -
+                                      static_cast<double>(s[at]) * along[c]);
       }
   });
   return out;

@@ -90,7 +90,7 @@ at::Tensor fast_weight_update(const at::Tensor& weight, const at::Tensor& step,
   const at::Tensor w = weight.to(dtype).reshape({-1, in, out}).contiguous();
   const at::Tensor s = step.to(dtype).reshape({-1, in, out}).contiguous();
   const at::Tensor n = norms.to(dtype).reshape({-1, out}).contiguous();
-  if (weight.numel() == 0) return (weight + step).to(dtype);
+  if (weight.numel() == 0) return ((weight + step) * norms).to(dtype);
   const at::Tensor result = needs_gradient({w, s, n})
                                 ? UpdateFunction::apply(w, s, n, static_cast<std::int64_t>(backend))
                                 : run(backend, w, s, n);

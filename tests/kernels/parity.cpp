@@ -17,6 +17,10 @@ double tolerance(at::ScalarType dtype) {
   return dtype == at::kBFloat16 ? 1.0 / 128 : 1e-5;
 }
 
+double factor_tolerance(const ops::OpCase& op_case, at::ScalarType dtype) {
+  return op_case.rounds_factors ? 2 * tolerance(dtype) : 0;
+}
+
 void expect_equal(const Tensors& actual, const Tensors& expected, double at_least) {
   ASSERT_EQ(actual.size(), expected.size());
   for (std::size_t i = 0; i < actual.size(); ++i) {

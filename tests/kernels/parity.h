@@ -18,6 +18,10 @@ using Tensors = std::vector<at::Tensor>;
 /// result, and for float the order of the sums.
 double tolerance(at::ScalarType dtype);
 
+/// What a result may differ by when the factors of its products, too, are rounded to the dtype of
+/// the activations; else 0.
+double factor_tolerance(const ops::OpCase& op_case, at::ScalarType dtype);
+
 /// `at_least`: a floor of the tolerance.
 void expect_equal(const Tensors& actual, const Tensors& expected, double at_least = 0);
 

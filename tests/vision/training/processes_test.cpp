@@ -1,5 +1,7 @@
 // SPDX-FileCopyrightText: The ttt authors
 // SPDX-License-Identifier: Apache-2.0
+#include "tests/support/processes.h"
+
 #include "core/weights/safetensors_writer.h"
 #include "core/weights/weight_file.h"
 #include "tests/support/compare.h"
@@ -14,13 +16,8 @@
 #include <spdlog/fmt/fmt.h>
 #include <torch/torch.h>
 
-#include <arpa/inet.h>
 #include <cstdlib>
-#include <netinet/in.h>
 #include <string>
-#include <sys/socket.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 namespace ttt::test {
 namespace {
@@ -72,36 +69,6 @@ NamedTensors one_batch(const std::string& name, const fs::path& data,
   return result;
 }
 
-int free_port() {
-  const int socket = ::socket(AF_INET, SOCK_STREAM, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof(address);
-  EXPECT_EQ(::bind(socket, reinterpret_cast<sockaddr*>(&address), size), 0);
-  EXPECT_EQ(::getsockname(socket, reinterpret_cast<sockaddr*>(&address), &size), 0);
-  ::close(socket);
-  return ntohs(address.sin_port);
-}
-
-/// Starts this program again as one process of two, which runs the test Worker.DISABLED_Run.
-pid_t start_worker(int rank, int port, const std::string& name, const fs::path& folder) {
-  const pid_t child = ::fork();
-  if (child != 0) return child;
-  const auto set = [](const char* key, const std::string& value) {
-    ::setenv(key, value.c_str(), 1);
-  };
-  set("RANK", std::to_string(rank));
-  set("WORLD_SIZE", "2");
-  set("MASTER_ADDR", "127.0.0.1");
-  set("MASTER_PORT", std::to_string(port));
-  set("TTT_TEST_MODEL", name);
-  set("TTT_TEST_FOLDER", folder.string());
-  ::execl("/proc/self/exe", "test", "--gtest_filter=Worker.DISABLED_Run",
-          "--gtest_also_run_disabled_tests", "--gtest_brief=1", nullptr);
-  ::_exit(127);
-}
-
 TEST(Worker, DISABLED_Run) {
   const char* name = std::getenv("TTT_TEST_MODEL");
   if (name == nullptr) GTEST_SKIP() << "runs as a part of Processes";
@@ -118,14 +85,12 @@ TEST(Processes, TwoGiveTheGradientsOfTheJointBatch) {
     const TempDir folder;
     write_class_folders(folder / "data", 3, 6, 20);
     const int port = free_port();
-    const pid_t children[] = {start_worker(0, port, name, folder.path()),
-                              start_worker(1, port, name, folder.path())};
+    const std::map<std::string, std::string> environment{
+        {"TTT_TEST_MODEL", name}, {"TTT_TEST_FOLDER", folder.path().string()}};
+    const std::vector<pid_t> children{start_worker(0, 2, port, environment),
+                                      start_worker(1, 2, port, environment)};
     const NamedTensors expected = one_batch(name, folder / "data", options_for(kJointBatch));
-    for (const pid_t child : children) {
-      int status = -1;
-      ::waitpid(child, &status, 0);
-      ASSERT_EQ(status, 0);
-    }
+    ASSERT_EQ(wait_for(children), std::vector<int>({0, 0}));
     // Gradients are sums that cancel, so their rounding follows the size of the terms: small ones
     // are compared relative to a tenth of the largest of the model.
     double floor = 0;
