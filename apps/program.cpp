@@ -9,6 +9,7 @@
 #include "apps/convert.h"
 #include "apps/inspect.h"
 #include "apps/list.h"
+#include "apps/render.h"
 #include "apps/train.h"
 #include "apps/version.h"
 #include "core/error.h"
@@ -90,8 +91,10 @@ int run_help(const std::vector<std::string>& arguments) {
 }  // namespace
 
 std::span<const Command> commands() {
-  static constexpr std::array<Command, 5> kCommands{{
+  static constexpr std::array<Command, 6> kCommands{{
       {"classify", "label pictures", classify_command, describe_classify},
+      {"render", "render new views of a scene from posed pictures", render_command,
+       describe_render},
       {"train", "train a classifier on labelled pictures", train_command, describe_train},
       {"inspect", "what a weight file holds", inspect_command, describe_inspect},
       {"convert", "write weights as safetensors", convert_command, describe_convert},
