@@ -3,7 +3,10 @@
 #include "core/media/encode_png.h"
 
 #include "core/error.h"
+#include "core/media/codec.h"
 
+#include <algorithm>
+#include <array>
 #include <csetjmp>
 #include <cstring>
 #include <new>
@@ -84,6 +87,36 @@ std::string encode_png(const Image& image, std::span<const PngText> texts) {
   TTT_CHECK(encoder.write(image, chunks), memory,
             std::string("the picture can't be encoded: ") + encoder.message());
   return encoder.take();
+}
+
+std::vector<PngText> png_texts(std::span<const std::uint8_t> bytes) {
+  std::vector<PngText> texts;
+  const codec::ByteReader file(bytes, true);
+  constexpr std::size_t kSignature = 8, kHead = 8, kChecksum = 4;
+  for (std::size_t at = kSignature; file.u32(at) <= bytes.size();) {
+    const std::size_t length = file.u32(at);
+    if (!file.ok() || at + kHead + length > bytes.size()) break;
+    const auto chunk = bytes.subspan(at + kHead, length);
+    const bool is_text = std::memcmp(bytes.data() + at + 4, "iTXt", 4) == 0;
+    at += kHead + length + kChecksum;
+    if (!is_text) continue;
+    // Keyword, 0, compression flag and method, language, 0, translated keyword, 0, text.
+    std::array<std::size_t, 3> ends{};
+    std::size_t from = 0;
+    for (std::size_t& end : ends) {
+      const auto zero =
+          std::find(chunk.begin() + static_cast<std::ptrdiff_t>(std::min(from, length)),
+                    chunk.end(), std::uint8_t{0});
+      end = static_cast<std::size_t>(zero - chunk.begin());
+      from = end + (&end == ends.data() ? 3 : 1);
+    }
+    const bool compressed = ends[0] + 1 < length && chunk[ends[0] + 1] != 0;
+    if (ends[2] >= length || compressed) continue;
+    const char* text = reinterpret_cast<const char*>(chunk.data());
+    texts.emplace_back(std::string(text, ends[0]),
+                       std::string(text + ends[2] + 1, length - ends[2] - 1));
+  }
+  return texts;
 }
 
 }  // namespace ttt

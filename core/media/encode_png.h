@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace ttt {
 
@@ -16,5 +17,9 @@ using PngText = std::pair<std::string, std::string>;
 /// An 8-bit RGB PNG file, with texts as iTXt chunks (UTF-8). Throws Error(internal) for an empty
 /// picture and Error(memory).
 std::string encode_png(const Image& image, std::span<const PngText> texts = {});
+
+/// The texts that encode_png() put into a PNG file (uncompressed iTXt chunks), in order. Other
+/// chunks and damage end the list or are passed over; never fails.
+std::vector<PngText> png_texts(std::span<const std::uint8_t> bytes);
 
 }  // namespace ttt

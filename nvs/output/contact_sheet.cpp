@@ -23,7 +23,7 @@ constexpr std::size_t kMost = 64;
 struct Grid {
   int zoom = 1;
   int cell_width = 0, cell_height = 0;
-  int columns = 1;  ///< of inputs
+  int columns = 3;  ///< a multiple of three: rendered, truth, error
 };
 
 cv::Mat view_of(const Image& image) {
@@ -57,21 +57,15 @@ std::string count_text(std::string_view name, std::size_t all) {
                       : fmt::format("the first {} of {} {}", kMost, all, name);
 }
 
-std::string score(const ViewMetrics& metrics) {
-  std::string text = fmt::format("view {}: PSNR {:.2f}", metrics.index, metrics.psnr);
-  if (metrics.ssim.has_value()) text += fmt::format(", SSIM {:.4f}", *metrics.ssim);
-  return text;
-}
-
-Grid make_grid(const Image& sample, std::size_t inputs) {
+Grid make_grid(const Image& sample, std::size_t inputs, std::size_t targets) {
   constexpr int kNarrow = 160, kWide = 1600;
   Grid grid;
   grid.zoom = std::max(1, kNarrow / sample.width);
   grid.cell_width = sample.width * grid.zoom;
   grid.cell_height = sample.height * grid.zoom;
-  // At least the three columns of a target.
-  const int fit = std::max(3, kWide / (grid.cell_width + kGap));
-  grid.columns = std::clamp(static_cast<int>(inputs), 3, fit);
+  const int fit = std::max(1, kWide / (grid.cell_width + kGap) / 3);
+  const auto wanted = static_cast<int>(std::max((inputs + 2) / 3, targets));
+  grid.columns = 3 * std::clamp(wanted, 1, fit);
   return grid;
 }
 
@@ -104,13 +98,15 @@ Image contact_sheet(std::span<const SheetPicture> all_inputs,
   const auto targets = all_targets.first(std::min(all_targets.size(), kMost));
   TTT_CHECK(!inputs.empty() || !targets.empty(), internal, "an empty contact sheet");
   const Image& sample = inputs.empty() ? targets[0].rendered : inputs[0].image;
-  const Grid grid = make_grid(sample, inputs.size());
+  const Grid grid = make_grid(sample, inputs.size(), targets.size());
   const int row = grid.cell_height + kCaption + kGap;
-  const auto input_rows =
-      static_cast<int>((inputs.size() + static_cast<std::size_t>(grid.columns) - 1) /
-                       static_cast<std::size_t>(grid.columns));
+  const auto rows_of = [](std::size_t count, int a_row) {
+    return (static_cast<int>(count) + a_row - 1) / a_row;
+  };
+  const int across = grid.columns / 3;  // targets side by side
+  const int input_rows = rows_of(inputs.size(), grid.columns);
   const int width = kGap + grid.columns * (grid.cell_width + kGap);
-  const int height = 2 * kHeading + (input_rows + static_cast<int>(targets.size())) * row;
+  const int height = 2 * kHeading + (input_rows + rows_of(targets.size(), across)) * row;
   cv::Mat sheet(height, width, CV_8UC3, cv::Scalar(255, 255, 255));
   const auto left = [&](int column) { return kGap + column * (grid.cell_width + kGap); };
 
@@ -126,11 +122,16 @@ Image contact_sheet(std::span<const SheetPicture> all_inputs,
              count_text("targets", all_targets.size()) + ": rendered, truth, error (0 to 0.5)",
              kGap, y + 18, width, 0.5);
   y += kHeading;
-  for (const SheetTarget& target : targets) {
-    put_picture(sheet, grid, target.rendered, left(0), y, score(target.metrics));
-    put_picture(sheet, grid, target.truth, left(1), y, target.metrics.file);
-    put_picture(sheet, grid, error_map(target.rendered, target.truth), left(2), y, "error");
-    y += row;
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    const SheetTarget& target = targets[i];
+    const int column = 3 * (static_cast<int>(i) % across);
+    const int top = y + static_cast<int>(i) / across * row;
+    const ViewMetrics& metrics = target.metrics;
+    put_picture(sheet, grid, target.rendered, left(column), top,
+                fmt::format("view {}: {:.2f} dB", metrics.index, metrics.psnr));
+    put_picture(sheet, grid, target.truth, left(column + 1), top, metrics.file);
+    put_picture(sheet, grid, error_map(target.rendered, target.truth), left(column + 2), top,
+                metrics.ssim.has_value() ? fmt::format("SSIM {:.4f}", *metrics.ssim) : "error");
   }
   Image out{sheet.cols, sheet.rows, {}};
   out.rgb.assign(sheet.datastart, sheet.dataend);

@@ -80,7 +80,8 @@ void draw_scale(cv::Mat& canvas, const Projection& view) {
   const cv::Point2d begin(view.left + 16.0, kPanel - 16.0);
   const cv::Point2d end = begin + cv::Point2d(unit * view.pixels_per_unit, 0);
   draw_line(canvas, begin, end, kInk, 2);
-  draw_text(canvas, fmt::format("{:g} scene units", unit), begin - cv::Point2d(0, 8), kInk);
+  draw_text(canvas, fmt::format("{:g} scene unit{}", unit, unit == 1 ? "" : "s"),
+            begin - cv::Point2d(0, 8), kInk);
 }
 
 void draw_grid(cv::Mat& canvas, const Projection& view) {

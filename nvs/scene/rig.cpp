@@ -43,6 +43,9 @@ Range baseline_of(const std::vector<Camera>& cameras) {
 
 double azimuth_coverage(std::vector<double> azimuths) {
   std::sort(azimuths.begin(), azimuths.end());
+  // Cameras above each other count once.
+  const auto same = [](double a, double b) { return b - a < 0.1; };
+  azimuths.erase(std::unique(azimuths.begin(), azimuths.end(), same), azimuths.end());
   if (azimuths.size() < 2) return 0;
   double gap = azimuths.front() + 360 - azimuths.back();
   for (std::size_t i = 1; i < azimuths.size(); ++i)
@@ -179,8 +182,10 @@ void warn_about_positions(const RigSummary& rig, std::vector<std::string>& warni
         "the capture isn't outward, the axes may be OpenGL's taken for OpenCV's");
 }
 
-std::string text_of(const Vector3& v) {
-  return fmt::format("({:.3g}, {:.3g}, {:.3g})", v.x, v.y, v.z);
+/// Rounding errors beside `scale` are shown as 0.
+std::string text_of(const Vector3& v, double scale) {
+  const auto shown = [&](double value) { return std::abs(value) < 1e-6 * scale ? 0.0 : value; };
+  return fmt::format("({:.3g}, {:.3g}, {:.3g})", shown(v.x), shown(v.y), shown(v.z));
 }
 
 std::string text_of(const Range& range) {
@@ -218,6 +223,7 @@ RigSummary summarize_rig(const Scene& scene) {
 }
 
 std::string rig_text(const RigSummary& rig) {
+  const double scale = std::max({length(rig.low), length(rig.high), rig.radius.max});
   std::string out = fmt::format("scene      {} ({})\n", printable(rig.scene), rig.format);
   out += fmt::format("axes       {}\n", rig.axes);
   out += fmt::format("frames     {} of {} usable, {}x{}{}, {} lens{}\n", rig.usable, rig.frames,
@@ -227,15 +233,16 @@ std::string rig_text(const RigSummary& rig) {
     out += fmt::format("distortion {} frames, undone when they are loaded\n", rig.distorted);
   out += fmt::format("view angle {} degrees wide, {} high\n", text_of(rig.horizontal_fov),
                      text_of(rig.vertical_fov));
-  out += fmt::format("positions  {} to {} scene units, up {}\n", text_of(rig.low),
-                     text_of(rig.high), text_of(rig.up));
+  out += fmt::format("positions  {} to {} scene units, up {}\n", text_of(rig.low, scale),
+                     text_of(rig.high, scale), text_of(rig.up, 1));
   if (rig.usable > 1)
     out += fmt::format("baseline   {} to the nearest camera\n", text_of(rig.baseline));
   if (rig.center.has_value()) {
     out += fmt::format("centre     {}, distance {}; {:.0f} % of the cameras face it\n",
-                       text_of(*rig.center), text_of(rig.radius), 100 * rig.facing);
+                       text_of(*rig.center, scale), text_of(rig.radius), 100 * rig.facing);
     out += fmt::format("coverage   {:.0f} degrees around, elevation {:.0f} to {:.0f} degrees\n",
-                       rig.azimuth_coverage, rig.elevation.min, rig.elevation.max);
+                       rig.azimuth_coverage, std::round(rig.elevation.min) + 0.0,
+                       std::round(rig.elevation.max) + 0.0);
   } else if (rig.usable > 1) {
     out += "centre     none: the optical axes are parallel\n";
   }
@@ -256,7 +263,7 @@ std::vector<std::string> object_mode_warnings(const RigSummary& rig) {
   if (rig.radius.mean < 1.3 || rig.radius.mean > 5.4)
     out.push_back(
         fmt::format("the cameras are {:.3g} away from the object, not about 2.7", rig.radius.mean));
-  if (rig.up.z < 0.7) out.push_back(fmt::format("up is {}, not z", text_of(rig.up)));
+  if (rig.up.z < 0.7) out.push_back(fmt::format("up is {}, not z", text_of(rig.up, 1)));
   if (rig.horizontal_fov.mean < 30 || rig.horizontal_fov.mean > 75)
     out.push_back(
         fmt::format("the field of view is {:.3g} degrees, not about 50", rig.horizontal_fov.mean));

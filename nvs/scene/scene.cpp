@@ -10,6 +10,7 @@
 #include <spdlog/fmt/fmt.h>
 
 #include <algorithm>
+#include <filesystem>
 
 namespace ttt::nvs {
 namespace {
@@ -19,13 +20,14 @@ std::string without_slashes(std::string path) {
   return path;
 }
 
-/// The last part of a path that isn't one of the usual inner folders.
-std::string scene_name(std::string path) {
+/// The last part of the full path that isn't one of the usual inner names.
+std::string scene_name(const std::string& given) {
+  std::error_code ignored;
+  std::string path = std::filesystem::absolute(given, ignored).lexically_normal().string();
   for (const char* inner :
        {"opencv_cameras.json", "transforms.json", "nerfstudio", "0", "sparse", "colmap", "dense"}) {
     path = without_slashes(path);
-    if (inputs::name_of(path) == inner && path.find('/') != std::string::npos)
-      path.erase(path.rfind('/'));
+    if (inputs::name_of(path) == inner) path.erase(path.rfind('/'));
   }
   return std::string(inputs::name_of(without_slashes(path)));
 }
@@ -59,7 +61,7 @@ std::vector<SceneLocation> read_index(const Json& index, const std::string& path
     std::string name = entry.get<std::string>();
     std::string file = name.starts_with('/') ? name : folder + name;
     if (!inputs::exists(file) && !name.starts_with('/')) file = folder + with_slashes(name);
-    scenes.push_back({scene_name(with_slashes(name)), file, SceneFormat::lact, {}});
+    scenes.push_back({scene_name(file), file, SceneFormat::lact, {}});
   }
   return scenes;
 }
