@@ -69,7 +69,7 @@ int render_command(const std::vector<std::string>& arguments) {
   }
   check_options(options);
   install_cancel_signal_handler();
-  return RenderRun(table, options).run();
+  return run_render(table, options);
 }
 
 nlohmann::ordered_json describe_render() {

@@ -7,6 +7,7 @@
 #include "apps/common/report_error.h"
 #include "apps/common/text.h"
 #include "apps/render/report.h"
+#include "apps/render/scene_run.h"
 #include "core/cancel.h"
 #include "core/log.h"
 #include "core/version.h"
@@ -39,7 +40,32 @@ std::optional<RenderScene> open(const nvs::SceneLocation& location, const Render
   return scene;
 }
 
-}  // namespace
+/// Scenes in order, rows, summary.
+class RenderRun {
+ public:
+  RenderRun(const OptionTable& table, const RenderOptions& options);
+  int run();
+
+ private:
+  void find_scenes();
+  int dry_run(const RenderSetup& setup);
+  void run_scene(const RenderJob& job, std::size_t index);
+  void finish(const RenderSetup& setup);
+
+  const OptionTable& table_;
+  const RenderOptions& options_;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  std::vector<nvs::SceneLocation> locations_;  ///< empty when a state is rendered without a scene
+  std::vector<RenderPaths> paths_;
+  std::uint64_t seed_ = 0;
+  std::unique_ptr<ResultSink> sink_;
+  nlohmann::ordered_json summaries_ = nlohmann::ordered_json::array();
+  std::optional<Error> last_error_;
+  std::vector<std::string> failed_pictures_;
+  std::size_t failed_scenes_ = 0;
+  std::int64_t rendered_ = 0;
+  bool interrupted_ = false;
+};
 
 RenderRun::RenderRun(const OptionTable& table, const RenderOptions& options)
     : table_(table), options_(options) {}
@@ -169,6 +195,12 @@ void RenderRun::finish(const RenderSetup& setup) {
                             failed_pictures_.size() == 1 ? "" : "s"),
                 printable(options_.input),
                 "the warnings name them; the result is made from the rest");
+}
+
+}  // namespace
+
+int run_render(const OptionTable& table, const RenderOptions& options) {
+  return RenderRun(table, options).run();
 }
 
 }  // namespace ttt::cli

@@ -43,16 +43,16 @@ Image to_image(const at::Tensor& picture) {
 
 std::int64_t views_per_call(const RenderSetup& setup) {
   const std::int64_t tokens =
-      nvs::token_count(setup.config(), 1, setup.render_size.width, setup.render_size.height);
-  return std::max<std::int64_t>(1, setup.renderer->options().tile_tokens / tokens);
+      nvs::token_count(setup.config, 1, setup.render_size.width, setup.render_size.height);
+  return std::max<std::int64_t>(1, setup.run.tile_tokens / tokens);
 }
 
 nvs::MemoryEstimate estimate(const RenderSetup& setup, std::int64_t inputs, std::int64_t frames) {
   return nvs::estimate_memory(
-      setup.config(),
+      setup.config,
       {inputs, std::min(frames, views_per_call(setup)), setup.size.width, setup.size.height,
        setup.render_size.width, setup.render_size.height},
-      setup.renderer->options());
+      setup.run);
 }
 
 bool reconstructs(const RenderOptions& options) {
@@ -67,7 +67,11 @@ Json number_or_null(std::optional<double> value) {
 
 SceneRun::SceneRun(const RenderJob& job, std::optional<RenderScene> scene, RenderPaths paths)
     : job_(job), scene_(std::move(scene)), paths_(std::move(paths)) {
-  if (scene_) name_ = scene_->scene.name;
+  if (!scene_) return;
+  name_ = scene_->scene.name;
+  // The scene's warnings have named them.
+  for (const nvs::Frame& frame : scene_->scene.frames)
+    if (!frame.usable()) failed_.push_back(frame.name + ": " + frame.problem);
 }
 
 std::int64_t SceneRun::chunk_views() const {
@@ -78,9 +82,9 @@ void SceneRun::load_state() {
   const RenderOptions& options = job_.options;
   state_ = nvs::load_scene_state(options.state);
   const std::string where = printable(options.state);
-  TTT_CHECK(state_.config == job_.setup.config(), weights,
+  TTT_CHECK(state_.config == job_.setup.config, weights,
             fmt::format("the state belongs to {}, the weights are {}", state_.config.name(),
-                        job_.setup.config().name()),
+                        job_.setup.config.name()),
             where, "use the weights that the state was made with");
   TTT_CHECK(state_.weights_hash == job_.setup.weights_hash.get(), weights,
             "the state was made with other weights", where,
@@ -104,6 +108,13 @@ void SceneRun::run() {
     load_state();
   else
     normalize(*scene_, job_.setup, options);
+  const bool pictures = !paths_.output.empty() || !paths_.tensors.empty() ||
+                        !paths_.metrics.empty() || !paths_.sheet.empty();
+  if (!pictures) {
+    check_memory();
+    obtain_state();
+    return write_files();
+  }
   cameras_ = path_cameras(scene_ ? &*scene_ : nullptr,
                           scene_ ? scene_->normalization : state_.normalization,
                           scene_ ? scene_->mode : state_.mode, job_.setup, options);
@@ -172,12 +183,10 @@ void SceneRun::open_output() {
   const std::string record = record_name(paths_.output);
   if (options.resume && std::filesystem::exists(run_record_path(record)))
     check_same_run(read_run_record(record), record_, record);
-  const Json text{{"program", "ttt render"},
-                  {"scene", utf8_text(name_)},
-                  {"model", job_.setup.config().name()},
-                  {"weights_hash", job_.setup.weights_hash.get()},
-                  {"path", utf8_text(options.path)},
-                  {"identity", record_["identity"]}};
+  const Json text{
+      {"program", "ttt render"},           {"scene", utf8_text(name_)},
+      {"model", job_.setup.config.name()}, {"weights_hash", job_.setup.weights_hash.get()},
+      {"path", utf8_text(options.path)},   {"identity", record_["identity"]}};
   output_.emplace(paths_.output, static_cast<std::int64_t>(cameras_.size()), options,
                   std::vector<PngText>{{"ttt", dump_json(text)}});
   if (!paths_.output.empty()) finish_run_record(record_, record, "running");
@@ -216,7 +225,7 @@ void SceneRun::reconstruct(const nvs::FastWeightMap* start) {
   const bool report = job_.options.inner_report || !paths_.inner_plot.empty();
   const Clock::time_point begin = Clock::now();
   log_info("reconstructing from {} views, {} tokens", views.cameras.views(),
-           nvs::token_count(job_.setup.config(), views.cameras.views(), job_.setup.size.width,
+           nvs::token_count(job_.setup.config, views.cameras.views(), job_.setup.size.width,
                             job_.setup.size.height));
   nvs::FastWeightMap layers =
       job_.setup.renderer->reconstruct(views, start, {job_.progress, report ? &reports_ : nullptr});
@@ -229,7 +238,7 @@ void SceneRun::obtain_state() {
   const RenderOptions& options = job_.options;
   const bool fresh = options.state.empty();
   if (fresh) {
-    state_.config = job_.setup.config();
+    state_.config = job_.setup.config;
     state_.layers = job_.setup.renderer->initial_state();
     state_.width = job_.setup.size.width;
     state_.height = job_.setup.size.height;
@@ -378,7 +387,7 @@ Json SceneRun::summary() const {
   result["inputs"] = scene_ ? Json(scene_->selection.inputs) : Json::array();
   result["targets"] = scene_ ? Json(scene_->selection.targets) : Json::array();
   if (reconstruct_ms_ > 0) {
-    result["tokens"] = nvs::token_count(job_.setup.config(), state_.views, job_.setup.size.width,
+    result["tokens"] = nvs::token_count(job_.setup.config, state_.views, job_.setup.size.width,
                                         job_.setup.size.height);
     result["reconstruct_ms"] = significant(reconstruct_ms_, 6);
   }
@@ -413,7 +422,7 @@ Json dry_run_row(const RenderSetup& setup, const RenderOptions& options,
     row["mode"] = scene->mode;
   }
   row["frames"] = frames;
-  row["tokens"] = nvs::token_count(setup.config(), inputs, setup.size.width, setup.size.height);
+  row["tokens"] = nvs::token_count(setup.config, inputs, setup.size.width, setup.size.height);
   row["memory_mib"] = {{"peak", mebibytes(need.peak())},
                        {"weights", mebibytes(need.weights)},
                        {"loading", mebibytes(need.loading)},

@@ -32,11 +32,14 @@ std::shared_ptr<nvs::LvsmModel> random_model(const RenderOptions& options, Rende
                                      : nvs::read_lvsm_config(options.model_config);
   setup.config_origin =
       options.model_config.empty() ? "the preset" : printable(options.model_config);
-  auto model = std::make_shared<nvs::LvsmModel>(config);
-  model->initialize(setup.seed);
+  nvs::check_config(config, setup.config_origin);
+  setup.config = config;
   std::promise<std::string> hash;
   hash.set_value(fmt::format("random {} {}", config.name(), setup.seed));
   setup.weights_hash = hash.get_future().share();
+  if (options.dry_run) return nullptr;
+  auto model = std::make_shared<nvs::LvsmModel>(config);
+  model->initialize(setup.seed);
   return model;
 }
 
@@ -53,6 +56,7 @@ std::shared_ptr<nvs::LvsmModel> stored_model(const RenderOptions& options, Rende
                           preset.name),
               printable(options.weights), "leave out --model");
   }
+  setup.config = loaded.model->config();
   setup.config_origin = loaded.config_origin;
   setup.weights = options.weights;
   setup.weights_key = loaded.file.weights_key();
@@ -72,23 +76,23 @@ RenderSetup set_up(const RenderOptions& options) {
   setup.seed = choose_seed(options.seed);
   const auto model =
       options.random_weights ? random_model(options, setup) : stored_model(options, setup);
-  nvs::RendererOptions run;
+  nvs::RendererOptions& run = setup.run;
   run.dtype = options.dtype == "bf16" ? at::kBFloat16 : at::kFloat;
   run.device = setup.device.device;
   run.backend = ops::parse_backend(options.backend);
   run.bf16_newton_schulz = options.ns_dtype == "bf16";
   run.tile_tokens = options.tile;
-  setup.renderer.emplace(*model, run);
+  if (model) setup.renderer.emplace(*model, run);
   setup.size = options.size.value_or(kPublishedSize);
   setup.render_size = options.render_size.value_or(setup.size);
   for (const PixelSize& size : {setup.size, setup.render_size})
-    nvs::check_picture_size(size.width, size.height, setup.config().patch_size);
+    nvs::check_picture_size(size.width, size.height, setup.config.patch_size);
   return setup;
 }
 
 Json describe(const RenderSetup& setup, const RenderOptions& options) {
-  return {{"model", setup.config().name()},
-          {"config", Json::parse(nvs::config_to_json(setup.config()))},
+  return {{"model", setup.config.name()},
+          {"config", Json::parse(nvs::config_to_json(setup.config))},
           {"weights", setup.weights.empty() ? Json(nullptr) : Json(utf8_text(setup.weights))},
           {"weights_hash", setup.weights_hash.get()},
           {"weights_key", setup.weights_key},
@@ -106,8 +110,8 @@ Json describe(const RenderSetup& setup, const RenderOptions& options) {
 }
 
 void announce(const RenderSetup& setup, const RenderOptions& options) {
-  log_info("model: {}, {:.1f} M parameters, from {}; architecture from {}", setup.config().name(),
-           static_cast<double>(setup.config().parameter_count()) / 1e6,
+  log_info("model: {}, {:.1f} M parameters, from {}; architecture from {}", setup.config.name(),
+           static_cast<double>(setup.config.parameter_count()) / 1e6,
            setup.weights.empty() ? fmt::format("random weights, seed {}", setup.seed)
                                  : printable(setup.weights),
            setup.config_origin);

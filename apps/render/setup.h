@@ -16,8 +16,10 @@ namespace ttt::cli {
 
 /// A loaded model with everything that was decided for the run.
 struct RenderSetup {
-  std::optional<nvs::LvsmRenderer> renderer;
-  std::string weights;  ///< path, empty for random ones
+  nvs::LvsmConfig config;
+  nvs::RendererOptions run;
+  std::optional<nvs::LvsmRenderer> renderer;  ///< none in a dry run with random weights
+  std::string weights;                        ///< path, empty for random ones
   std::string weights_key;
   std::string config_origin;
   DeviceChoice device;
@@ -26,8 +28,6 @@ struct RenderSetup {
   PixelSize render_size;  ///< of rendered pictures
   /// Identity of the weights: SHA-256 of the file, computed beside other work, or "random <seed>".
   std::shared_future<std::string> weights_hash;
-
-  const nvs::LvsmConfig& config() const { return renderer->config(); }
 };
 
 /// Applies the options that concern LibTorch, chooses the device and loads the model.

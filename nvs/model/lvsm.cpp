@@ -3,6 +3,7 @@
 #include "nvs/model/lvsm.h"
 
 #include "core/error.h"
+#include "kernels/support/checks.h"
 #include "nvs/model/patches.h"
 
 #include <ATen/CPUGeneratorImpl.h>

@@ -6,8 +6,8 @@
 #include "core/weights/safetensors_writer.h"
 #include "nvs/cameras/camera.h"
 
-#include <ATen/ATen.h>
 #include <ATen/CPUGeneratorImpl.h>
+#include <ATen/ops/randn.h>
 
 #include <algorithm>
 #include <cmath>
@@ -26,9 +26,8 @@ void write_model(const std::string& path) {
   std::vector<NamedTensor> tensors;
   const auto add = [&](const std::string& name, at::IntArrayRef shape) {
     at::Tensor value = at::randn(shape, generator, at::kFloat);
-    value = shape.size() == 1   ? value * 0.1 + (name.ends_with("bias") ? 0 : 1)
-            : shape.size() == 3 ? value * 0.3
-                                : value * 0.15;
+    value.mul_(shape.size() == 1 ? 0.1 : shape.size() == 3 ? 0.3 : 0.15);
+    if (shape.size() == 1 && !name.ends_with("bias")) value.add_(1);
     tensors.push_back({name, value});
   };
   add("input_linear.weight", {32, 192});

@@ -7,7 +7,7 @@
 #include "tests/apps/run_program.h"
 #include "tests/support/paths.h"
 
-#include <ATen/ATen.h>
+#include <ATen/core/Tensor.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -76,7 +76,7 @@ void check(const Golden& golden) {
     ASSERT_EQ(rows.size(), sample["targets"].size() + 1);
     const std::string name = "sample" + std::to_string(i) + ".";
     const at::Tensor rendered = WeightFile::open(out / "t.safetensors").read("rendered");
-    EXPECT_LE((rendered - tensors.read(name + "f64.rendered")).abs().max().item<double>(),
+    EXPECT_LE(rendered.sub(tensors.read(name + "f64.rendered")).abs().max().item<double>(),
               kPicture);
     for (std::size_t v = 0; v < sample["targets"].size(); ++v) {
       EXPECT_NEAR(rows[v]["psnr"].get<double>(),
@@ -99,7 +99,7 @@ void check(const Golden& golden) {
     for (std::int64_t f = 0; f < wanted.size(0); ++f) {
       const auto frame =
           sample["trajectory_frames_rendered"][static_cast<std::size_t>(f)].get<std::int64_t>();
-      EXPECT_LE((frames[frame] - wanted[f]).abs().max().item<double>(), kPicture) << frame;
+      EXPECT_LE(frames[frame].sub(wanted[f]).abs().max().item<double>(), kPicture) << frame;
     }
   }
 }

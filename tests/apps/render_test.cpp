@@ -24,7 +24,7 @@ TEST(Render, UnreadableInputsAreLeftOutAndCounted) {
                                   "holes_out", "--overwrite"},
                                  4);
   ASSERT_EQ(rows.size(), 3U);
-  EXPECT_EQ(rows[2]["counts"]["unreadable_pictures"], 1);
+  EXPECT_EQ(rows[2]["counts"]["unreadable_pictures"], 2);
   EXPECT_EQ(rows[2]["scenes"][0]["input_views"], 2);
   expect_error(bench().run({"holes", "-w", "tiny.safetensors", "--size", "32x24", "--input-views",
                             "2", "--target-views", "3", "-o", "x"}),

@@ -14,8 +14,8 @@
 namespace ttt::test {
 namespace {
 
-constexpr double kPicture = 1e-4;
-constexpr double kState = 1e-4;
+constexpr double kTrainedPicture = 1e-4;
+constexpr double kTrainedState = 1e-4;
 
 class GoldenEndToEnd : public testing::TestWithParam<std::string> {};
 
@@ -40,7 +40,7 @@ TEST_P(GoldenEndToEnd, EverySampleMatches) {
     };
     const nvs::FastWeightMap state = renderer.reconstruct({cameras("in"), images});
     const at::Tensor rendered = renderer.render(state, cameras("target"));
-    EXPECT_LE(max_difference(rendered, golden.at(name + "f64.rendered")), kPicture);
+    EXPECT_LE(max_difference(rendered, golden.at(name + "f64.rendered")), kTrainedPicture);
     const double psnr =
         psnr_between(rendered, golden.at(name + "target.image").to(at::kDouble) / 255);
     EXPECT_NEAR(psnr, described["psnr_f64"].get<double>(), 1e-4);
@@ -52,13 +52,13 @@ TEST_P(GoldenEndToEnd, EverySampleMatches) {
     }
     const at::Tensor frames =
         renderer.render(state, {at::stack(c2w), at::stack(k), path.height, path.width});
-    EXPECT_LE(max_difference(frames, golden.at(name + "f64.trajectory_rendered")), kPicture);
+    EXPECT_LE(max_difference(frames, golden.at(name + "f64.trajectory_rendered")), kTrainedPicture);
     for (std::int64_t i = 0; i < 3 && sample == 1; ++i) {
       const auto& weights = state.at(nvs::sub_layer_name(i, 1)).weights;
       const std::string block = name + "f64.state.block" + std::to_string(i) + ".w";
-      EXPECT_LE(max_difference(weights.w0[0], golden.at(block + "0")), kState);
-      EXPECT_LE(max_difference(weights.w1[0], golden.at(block + "1")), kState);
-      EXPECT_LE(max_difference(weights.w2[0], golden.at(block + "2")), kState);
+      EXPECT_LE(max_difference(weights.w0[0], golden.at(block + "0")), kTrainedState);
+      EXPECT_LE(max_difference(weights.w1[0], golden.at(block + "1")), kTrainedState);
+      EXPECT_LE(max_difference(weights.w2[0], golden.at(block + "2")), kTrainedState);
     }
   }
   EXPECT_GE(sample, 1);
