@@ -10,6 +10,7 @@
 #include "apps/inspect.h"
 #include "apps/list.h"
 #include "apps/render.h"
+#include "apps/selftest.h"
 #include "apps/train.h"
 #include "apps/version.h"
 #include "core/error.h"
@@ -91,13 +92,15 @@ int run_help(const std::vector<std::string>& arguments) {
 }  // namespace
 
 std::span<const Command> commands() {
-  static constexpr std::array<Command, 6> kCommands{{
+  static constexpr std::array<Command, 7> kCommands{{
       {"classify", "label pictures", classify_command, describe_classify},
       {"render", "render new views of a scene from posed pictures", render_command,
        describe_render},
       {"train", "train a classifier on labelled pictures", train_command, describe_train},
       {"inspect", "what a weight file holds", inspect_command, describe_inspect},
       {"convert", "write weights as safetensors", convert_command, describe_convert},
+      {"selftest", "compare the fast implementations with the reference on this machine",
+       selftest_command, describe_selftest},
       {"list", "models, presets, devices, backends, operations and options", list_command,
        describe_list},
   }};

@@ -5,6 +5,27 @@
 add_library(ttt_torch INTERFACE)
 target_link_libraries(ttt_torch INTERFACE LibTorch::cpu)
 
+# ttt_export(target): makes a library part of the installed package, as ttt::<name without ttt_>;
+# the same name works in this tree.
+function(ttt_export target)
+  string(REGEX REPLACE "^ttt_" "" short ${target})
+  add_library(ttt::${short} ALIAS ${target})
+  set_target_properties(${target} PROPERTIES EXPORT_NAME ${short})
+  get_target_property(headers ${target} HEADER_SET)
+  set(file_set)
+  if(headers)
+    set(file_set FILE_SET HEADERS DESTINATION ${TTT_INSTALL_INCLUDEDIR} COMPONENT development)
+  endif()
+  install(TARGETS ${target} EXPORT tttTargets
+          ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development ${file_set})
+endfunction()
+ttt_export(ttt_torch)
+
+# ttt_public_headers(target files…): headers that the package installs.
+function(ttt_public_headers target)
+  target_sources(${target} PUBLIC FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR} FILES ${ARGN})
+endfunction()
+
 # ttt_pch: owns the precompiled torch/torch.h.
 if(TTT_PCH)
   file(WRITE ${CMAKE_BINARY_DIR}/ttt_pch.cpp "")
@@ -25,12 +46,19 @@ function(ttt_use_torch_pch target)
   endif()
 endfunction()
 
-# ttt_add_library(name SOURCES … PUBLIC … PRIVATE …): a static library under our rules.
+# ttt_add_library(name SOURCES … PUBLIC … PRIVATE … HEADERS …): a static library under our rules.
+# One with public headers is part of the installed package.
 function(ttt_add_library name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;PUBLIC;PRIVATE" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "SOURCES;PUBLIC;PRIVATE;HEADERS" ${ARGN})
   add_library(${name} STATIC ${ARG_SOURCES})
-  target_link_libraries(${name} PUBLIC ${ARG_PUBLIC} PRIVATE ttt_options ${ARG_PRIVATE})
+  target_link_libraries(${name} PUBLIC ${ARG_PUBLIC}
+                        PRIVATE $<BUILD_INTERFACE:ttt_options> ${ARG_PRIVATE})
   target_include_directories(${name} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>)
+  target_compile_features(${name} PUBLIC cxx_std_20)
+  if(ARG_HEADERS)
+    ttt_public_headers(${name} ${ARG_HEADERS})
+    ttt_export(${name})
+  endif()
 endfunction()
 
 # ttt_add_test(area SOURCES … LINK … LABELS …): program test_<area>; each GoogleTest case is a test.

@@ -17,7 +17,7 @@ std::string asset_path(std::string_view name) {
   std::error_code ignored;
   const fs::path program = fs::read_symlink("/proc/self/exe", ignored);
   if (!program.empty())
-    folders.push_back(program.parent_path().parent_path() / "share" / "ttt" / "assets");
+    folders.push_back((program.parent_path() / TTT_ASSETS_FROM_PROGRAM).lexically_normal());
   folders.emplace_back(TTT_SOURCE_ASSETS);
   std::string places;
   for (const fs::path& folder : folders) {

@@ -32,6 +32,7 @@ for name in "${names[@]}"; do
   "$ttt" classify --weights "assets/$name.safetensors" "$data" --split test --batch 100 \
     --format jsonl --output "$runs/$name/test.jsonl" --overwrite
   tail -1 "$runs/$name/test.jsonl" |
-    python3 scripts/model_card.py "configs/$name.yaml" "$runs/$name" >"assets/$name.md"
+    python3 scripts/model_card.py "configs/$name.yaml" "$runs/$name" "assets/$name.safetensors" \
+      >"assets/$name.md"
   echo "assets/$name.md written" >&2
 done

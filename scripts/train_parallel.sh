@@ -18,10 +18,10 @@ threads=$((cores > processes ? cores / processes : 1))
 children=()
 trap 'kill -INT "${children[@]}" 2>/dev/null' INT TERM
 for ((rank = 1; rank < processes; ++rank)); do
-  RANK=$rank "$ttt" train --threads "$threads" "$@" --quiet >/dev/null &
+  RANK=$rank LOCAL_RANK=$rank "$ttt" train --threads "$threads" "$@" --quiet >/dev/null &
   children+=($!)
 done
-RANK=0 "$ttt" train --threads "$threads" "$@" &
+RANK=0 LOCAL_RANK=0 "$ttt" train --threads "$threads" "$@" &
 children+=($!)
 status=0
 for child in "${children[@]}"; do wait "$child" || status=$?; done

@@ -3,6 +3,7 @@
 #include "training/process_group.h"
 
 #include "core/error.h"
+#include "core/log.h"
 
 #include <ATen/ATen.h>
 #include <spdlog/fmt/fmt.h>
@@ -13,6 +14,7 @@
 #include <charconv>
 #include <chrono>
 #include <cstdlib>
+#include <dlfcn.h>
 #include <string>
 #include <string_view>
 
@@ -48,10 +50,40 @@ bool is_loopback(const std::string& host) {
   return host == "localhost" || host.starts_with("127.") || host == "::1";
 }
 
+using CreateNccl = c10d::Backend* (*)(const c10::intrusive_ptr<c10d::Store>&, int, int,
+                                      std::int64_t);
+
+/// The function of training/nccl; null, with a word on the log, where the module wasn't built or
+/// can't be opened.
+CreateNccl open_nccl() {
+  void* module = ::dlopen("libttt_nccl.so", RTLD_NOW | RTLD_LOCAL);
+  void* create = module != nullptr ? ::dlsym(module, "ttt_create_nccl_backend") : nullptr;
+  if (create != nullptr) return reinterpret_cast<CreateNccl>(create);
+  log_warning("gradients travel through the host: no NCCL ({})", printable(::dlerror()));
+  return nullptr;
+}
+
 }  // namespace
 
+/// Gloo for the CPU. NCCL for GPUs comes with their first tensor, since a run on CPUs must not open
+/// LibTorch's CUDA library.
 struct ProcessGroup::Backend {
+  c10::intrusive_ptr<c10d::Store> store;
   c10::intrusive_ptr<c10d::ProcessGroupGloo> gloo;
+  c10::intrusive_ptr<c10d::Backend> nccl;
+  bool nccl_tried = false;
+
+  c10d::Backend* for_gpu(int rank, int size) {
+    if (!nccl_tried) {
+      nccl_tried = true;
+      const CreateNccl create = open_nccl();
+      constexpr auto kLimit = std::chrono::duration_cast<std::chrono::milliseconds>(kTimeout);
+      if (create != nullptr)
+        nccl = c10::intrusive_ptr<c10d::Backend>::reclaim(create(
+            c10::make_intrusive<c10d::PrefixStore>("nccl", store), rank, size, kLimit.count()));
+    }
+    return nccl.get();
+  }
 };
 
 std::shared_ptr<ProcessGroup> ProcessGroup::from_environment() {
@@ -69,14 +101,15 @@ std::shared_ptr<ProcessGroup> ProcessGroup::from_environment() {
     store_options.numWorkers = static_cast<std::size_t>(size);
     store_options.timeout = kStartTimeout;
     store_options.waitWorkers = store_options.isServer || rank != 0;
-    const auto store = c10::make_intrusive<c10d::PrefixStore>(
+    auto backend = std::make_unique<Backend>();
+    backend->store = c10::make_intrusive<c10d::PrefixStore>(
         "ttt", c10::make_intrusive<c10d::TCPStore>(host, store_options));
     const auto options = c10d::ProcessGroupGloo::Options::create(kTimeout);
     options->devices.push_back(is_loopback(host)
                                    ? c10d::ProcessGroupGloo::createDeviceForHostname("127.0.0.1")
                                    : c10d::ProcessGroupGloo::createDefaultDevice());
-    auto backend = std::make_unique<Backend>();
-    backend->gloo = c10::make_intrusive<c10d::ProcessGroupGloo>(store, rank, size, options);
+    backend->gloo = c10::make_intrusive<c10d::ProcessGroupGloo>(
+        c10::make_intrusive<c10d::PrefixStore>("gloo", backend->store), rank, size, options);
     return std::shared_ptr<ProcessGroup>(new ProcessGroup(rank, size, std::move(backend)));
   } catch (const std::exception& error) {
     throw Error(
@@ -87,15 +120,23 @@ std::shared_ptr<ProcessGroup> ProcessGroup::from_environment() {
   }
 }
 
+int ProcessGroup::local_rank() {
+  constexpr int kMostGpus = 1023;
+  return variable("LOCAL_RANK").empty() ? 0 : number("LOCAL_RANK", 0, kMostGpus);
+}
+
 ProcessGroup::ProcessGroup(int rank, int size, std::unique_ptr<Backend> backend)
     : rank_(rank), size_(size), backend_(std::move(backend)) {}
 
 ProcessGroup::~ProcessGroup() = default;
 
 void ProcessGroup::sum(const at::Tensor& tensor) {
-  std::vector<at::Tensor> host{tensor.detach().to(at::kCPU).contiguous()};
+  std::vector<at::Tensor> sent{tensor.detach().contiguous()};
   try {
-    backend_->gloo->allreduce(host, c10d::AllreduceOptions())->wait();
+    c10d::Backend* on_gpu = tensor.is_cuda() ? backend_->for_gpu(rank_, size_) : nullptr;
+    if (on_gpu == nullptr) sent[0] = sent[0].to(at::kCPU);
+    c10d::Backend* backend = on_gpu != nullptr ? on_gpu : backend_->gloo.get();
+    backend->allreduce(sent, c10d::AllreduceOptions())->wait();
   } catch (const std::exception& error) {
     throw Error(ErrorKind::device,
                 "another process of the run is gone: " + first_line(error.what()),
@@ -103,7 +144,7 @@ void ProcessGroup::sum(const at::Tensor& tensor) {
                 "look at its own messages, then continue all with --resume");
   }
   const at::NoGradGuard no_grad;
-  if (host[0].data_ptr() != tensor.data_ptr()) at::Tensor(tensor).copy_(host[0]);
+  if (sent[0].data_ptr() != tensor.data_ptr()) at::Tensor(tensor).copy_(sent[0]);
 }
 
 void ProcessGroup::sum(const std::vector<at::Tensor>& tensors) {

@@ -9,8 +9,8 @@
 
 namespace ttt::training {
 
-/// The processes of one data-parallel run: LibTorch's c10d with Gloo. Tensors on a GPU travel
-/// through the host.
+/// The processes of one data-parallel run: LibTorch's c10d, with Gloo for tensors on the CPU and
+/// NCCL for those on a GPU (through the host where NCCL is absent).
 class ProcessGroup {
  public:
   /// From the variables that torchrun sets (RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT); null
@@ -20,6 +20,10 @@ class ProcessGroup {
   ~ProcessGroup();
   ProcessGroup(const ProcessGroup&) = delete;
   ProcessGroup& operator=(const ProcessGroup&) = delete;
+
+  /// Number of this process among those of its machine (LOCAL_RANK), 0 without the variable. Throws
+  /// Error(usage).
+  static int local_rank();
 
   int rank() const { return rank_; }
   int size() const { return size_; }

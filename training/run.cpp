@@ -11,6 +11,7 @@
 #include <torch/torch.h>
 
 #include <algorithm>
+#include <charconv>
 #include <chrono>
 #include <cmath>
 
@@ -27,11 +28,18 @@ NamedTensors with_prefix(std::string_view prefix, NamedTensors tensors) {
   return tensors;
 }
 
-std::int64_t integer(const Metadata& metadata, const std::string& key, const std::string& where) {
+template <typename Number>
+Number number(const Metadata& metadata, const std::string& key, const std::string& where) {
   const auto found = metadata.find(key);
   TTT_CHECK(found != metadata.end(), weights, "the checkpoint doesn't say its \"" + key + "\"",
             where, "it was not written by `ttt train`");
-  return std::stoll(found->second);
+  const std::string& text = found->second;
+  Number value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  TTT_CHECK(error == std::errc{} && end == text.data() + text.size(), weights,
+            "the checkpoint's \"" + key + "\" is no number", where,
+            "the file is damaged; an earlier checkpoint may be whole");
+  return value;
 }
 
 WarmupCosine complete(WarmupCosine schedule, const TrainerOptions& options,
@@ -108,10 +116,10 @@ void Run::restore(std::int64_t step) {
     restore_tensors(model, state_dict(task_.model()));
   }
   restore_tensors(state, optimizer_->state());
-  step_ = saved_step_ = integer(state.metadata(), "step", where);
-  skipped_ = integer(state.metadata(), "skipped_steps", where);
-  skipped_in_row_ = integer(state.metadata(), "skipped_in_row", where);
-  best_score_ = std::stod(state.metadata().at("best_score"));
+  step_ = saved_step_ = number<std::int64_t>(state.metadata(), "step", where);
+  skipped_ = number<std::int64_t>(state.metadata(), "skipped_steps", where);
+  skipped_in_row_ = number<std::int64_t>(state.metadata(), "skipped_in_row", where);
+  best_score_ = number<double>(state.metadata(), "best_score", where);
 }
 
 void Run::check_settings(const Metadata& saved, const std::string& where) const {

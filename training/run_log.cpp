@@ -20,7 +20,8 @@ std::vector<Json> read_rows(const std::filesystem::path& path) {
   while (std::getline(file, line)) {
     Json row = Json::parse(line, nullptr, /*allow_exceptions=*/false);
     // A process that was killed while writing leaves half a line.
-    if (row.is_object() && row.contains("step")) rows.push_back(std::move(row));
+    if (row.is_object() && row.contains("step") && row["step"].is_number_integer())
+      rows.push_back(std::move(row));
   }
   return rows;
 }

@@ -2,16 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "vision/classification_output.h"
 #include "vision/forward_context.h"
 
 #include <torch/nn/module.h>
 
 namespace ttt::vision {
-
-struct ClassificationOutput {
-  at::Tensor logits;    ///< [B, classes]
-  at::Tensor features;  ///< [B, C], the input of the head
-};
 
 /// An image classifier whose modules carry the names of the official checkpoints.
 class ClassificationModel : public torch::nn::Module {

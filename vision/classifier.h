@@ -4,6 +4,8 @@
 
 #include "core/device.h"
 #include "core/media/preprocess.h"
+#include "vision/classification_output.h"
+#include "vision/forward_context.h"
 #include "vision/labels.h"
 #include "vision/model_catalog.h"
 

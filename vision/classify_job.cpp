@@ -5,6 +5,7 @@
 #include "core/cancel.h"
 #include "vision/picture_queue.h"
 
+#include <spdlog/fmt/fmt.h>
 #include <torch/torch.h>
 
 #include <algorithm>
@@ -34,6 +35,15 @@ ClassificationOutput run_with_back_off(const Classifier& classifier, const at::T
   const auto first = run_with_back_off(classifier, images.narrow(0, 0, half), context);
   const auto second = run_with_back_off(classifier, images.narrow(0, half, count - half), context);
   return {at::cat({first.logits, second.logits}), at::cat({first.features, second.features})};
+}
+
+/// Why a model's scores can't be ranked, or nothing.
+std::optional<Error> problem_of(std::span<const float> logits) {
+  const bool finite =
+      std::all_of(logits.begin(), logits.end(), [](float value) { return std::isfinite(value); });
+  if (finite) return std::nullopt;
+  return Error(ErrorKind::unsupported, "the model's scores are not finite", "",
+               "try --dtype fp32; if that gives the same, the weights don't suit");
 }
 
 std::vector<float> to_vector(const at::Tensor& row) {
@@ -107,14 +117,8 @@ class ClassifyJob {
     row.logits = to_vector(output.logits[index]);
     row.features = to_vector(output.features[index]);
     row.time_ms += share;
-    const bool finite = std::all_of(row.logits.begin(), row.logits.end(),
-                                    [](float value) { return std::isfinite(value); });
-    if (finite) {
-      row.top = best_classes(row.logits, options_.top_k);
-    } else {
-      row.error = Error(ErrorKind::unsupported, "the model's scores are not finite", "",
-                        "try --dtype fp32; if that gives the same, the weights don't suit");
-    }
+    row.error = problem_of(row.logits);
+    if (!row.error) row.top = best_classes(row.logits, options_.top_k);
   }
 
   const Classifier& classifier_;
@@ -143,6 +147,21 @@ std::vector<ClassScore> best_classes(std::span<const float> logits, std::int64_t
     best.push_back(
         {static_cast<std::int64_t>(order[i]), std::exp(logits[order[i]] - largest) / sum});
   return best;
+}
+
+std::vector<ClassScore> classify_image(const Classifier& classifier, const Image& image,
+                                       std::int64_t k, const ForwardContext& context) {
+  const auto area = static_cast<std::size_t>(image.width) * static_cast<std::size_t>(image.height);
+  TTT_CHECK(image.width > 0 && image.height > 0 && image.rgb.size() == 3 * area, usage,
+            fmt::format("a picture of {}x{} has {} bytes of pixels", image.width, image.height,
+                        image.rgb.size()),
+            "image", "fill rgb with width * height * 3 bytes");
+  const PreprocessOptions& preprocess = classifier.default_preprocess();
+  const at::Tensor pixels = at::empty({1, 3, preprocess.height, preprocess.width});
+  normalize(resize_and_crop(image, preprocess), preprocess, pixels.mutable_data_ptr<float>());
+  const std::vector<float> logits = to_vector(classifier.run(pixels, context).logits[0]);
+  if (const auto problem = problem_of(logits)) throw Error(*problem);
+  return best_classes(logits, k);
 }
 
 JobEnd classify(const Classifier& classifier, std::span<const InputItem> items,

@@ -48,6 +48,13 @@ struct ClassifyRow {
 /// The k best classes of a row of logits by falling probability (softmax in fp64); ties by index.
 std::vector<ClassScore> best_classes(std::span<const float> logits, std::int64_t k);
 
+/// The k best classes of one picture in memory, pre-processed as the weights ask for
+/// (Classifier::default_preprocess). Throws as plan_resize and Classifier::run do, Error(usage)
+/// when the picture's pixels don't fill its size, Error(unsupported) when the scores are not
+/// finite.
+std::vector<ClassScore> classify_image(const Classifier& classifier, const Image& image,
+                                       std::int64_t k = 5, const ForwardContext& context = {});
+
 enum class JobEnd { complete, interrupted, stopped_on_error };
 
 /// Decodes in worker threads, runs the model in batches, and hands rows to `on_row` in order, from

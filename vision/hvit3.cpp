@@ -6,6 +6,7 @@
 #include "layers/conv_norm.h"
 #include "layers/initialize.h"
 #include "vision/block.h"
+#include "vision/classification_model.h"
 #include "vision/token_ops.h"
 
 #include <torch/torch.h>

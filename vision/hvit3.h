@@ -2,12 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "vision/classification_model.h"
-
 #include <array>
 #include <cstdint>
+#include <memory>
 
 namespace ttt::vision {
+
+class ClassificationModel;
 
 constexpr std::size_t kStages = 4;
 

@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "vision/labels.h"
 
-#include "core/assets.h"
 #include "core/error.h"
 #include "core/inputs/read_file.h"
 #include "core/inputs/text.h"
+#include "vision/imagenet_labels.h"
 
 #include <nlohmann/json.hpp>
 
@@ -119,7 +119,11 @@ void LabelSet::add(std::string id, std::string name) {
 }
 
 LabelSet LabelSet::from_file(const std::string& path) {
-  const std::vector<std::string> lines = read_text_lines(inputs::read_file(path));
+  return from_text(inputs::read_file(path), path);
+}
+
+LabelSet LabelSet::from_text(std::span<const std::uint8_t> bytes, const std::string& path) {
+  const std::vector<std::string> lines = read_text_lines(bytes);
   std::vector<LabelRow> rows;
   const bool is_json =
       !lines.empty() && (lines.front().starts_with('[') || lines.front().starts_with('{'));
@@ -140,7 +144,9 @@ LabelSet LabelSet::from_file(const std::string& path) {
 }
 
 LabelSet LabelSet::imagenet() {
-  return from_file(asset_path("imagenet1k-labels.tsv"));
+  const std::string_view text = kImageNetLabels;
+  return from_text({reinterpret_cast<const std::uint8_t*>(text.data()), text.size()},
+                   "of ImageNet");
 }
 
 LabelSet LabelSet::from_names(std::vector<std::string> names) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,7 +19,7 @@ class LabelSet {
   /// index → name or name → index. Byte-order marks, CR LF and UTF-16 are accepted.
   /// Throws Error(input) when the file can't be read or an index is missing, repeated or malformed.
   static LabelSet from_file(const std::string& path);
-  /// The 1000 ImageNet-1k classes that ship with the suite.
+  /// The 1000 ImageNet-1k classes (assets/imagenet1k-labels.tsv, compiled in).
   static LabelSet imagenet();
   static LabelSet from_names(std::vector<std::string> names);
 
@@ -30,6 +31,7 @@ class LabelSet {
   std::optional<std::int64_t> find(std::string_view id_or_name) const;
 
  private:
+  static LabelSet from_text(std::span<const std::uint8_t> bytes, const std::string& path);
   void add(std::string id, std::string name);
 
   std::vector<std::string> names_;

@@ -2,11 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "vision/classification_model.h"
-
 #include <cstdint>
+#include <memory>
 
 namespace ttt::vision {
+
+class ClassificationModel;
 
 /// Plain ViT3: dimensions as in the official code's class VisionTransformer
 /// (LeapLabTHU/ViTTT: vittt/models/vittt.py).

@@ -4,6 +4,7 @@
 
 #include "apps/common/memory.h"
 #include "apps/common/text.h"
+#include "core/assets.h"
 #include "core/log.h"
 #include "core/seed.h"
 
@@ -93,6 +94,15 @@ std::string preprocess_text(const ClassifySetup& setup, const ClassifyOptions& o
                      numbers_text(preprocess.std), options.decode, setup.preprocess_origin);
 }
 
+/// What a user gets who names no model at all: something that works.
+bool uses_shipped_weights(const ClassifyOptions& options) {
+  return options.weights.empty() && options.model.empty() && !options.random_weights;
+}
+
+std::string weights_path(const ClassifyOptions& options) {
+  return uses_shipped_weights(options) ? asset_path("cifar10_vit3.safetensors") : options.weights;
+}
+
 }  // namespace
 
 DecodeMode decode_mode(const ClassifyOptions& options) {
@@ -105,7 +115,7 @@ ClassifySetup set_up(const ClassifyOptions& options, bool with_hash) {
   const std::uint64_t seed = choose_seed(options.seed);
   const c10::ScalarType dtype = vision::parse_compute_dtype(options.dtype);
   ClassifySetup setup{
-      .classifier = vision::Classifier::load({.weights = options.weights,
+      .classifier = vision::Classifier::load({.weights = weights_path(options),
                                               .weights_key = options.weights_key,
                                               .model = options.model,
                                               .random_weights = options.random_weights,
@@ -135,6 +145,10 @@ ClassifySetup set_up(const ClassifyOptions& options, bool with_hash) {
 }
 
 void announce(const ClassifySetup& setup, const ClassifyOptions& options, std::size_t pictures) {
+  if (uses_shipped_weights(options))
+    log_info(
+        "no --weights: the shipped model, which knows the ten classes of CIFAR-10 and takes "
+        "every picture for one of them");
   const WeightFile* weights = setup.classifier.weights();
   std::string source = fmt::format("random weights, seed {}", setup.seed);
   if (weights != nullptr) {

@@ -23,6 +23,7 @@ struct Reader {
   std::string path;
   std::vector<Assignment> assignments = {};
   std::set<std::string> seen = {};
+  std::size_t text_bytes = 0;  ///< of all values so far
 
   std::string place(const YAML::Node& node, const std::string& key = {}) const {
     const int line = node.Mark().line;
@@ -31,9 +32,13 @@ struct Reader {
     return key.empty() ? text : text + ", " + key;
   }
 
-  std::string scalar(const YAML::Node& node, const std::string& where) const {
+  std::string scalar(const YAML::Node& node, const std::string& where) {
     TTT_CHECK(node.IsScalar(), usage,
               node.IsNull() ? "the key has no value" : "the value is not a single value", where,
+              std::string(kHint));
+    // Only aliases (*name) can make more text than the file has, and that without bound.
+    text_bytes += node.Scalar().size();
+    TTT_CHECK(text_bytes <= kLargestConfig, usage, "aliases repeat too much text", where,
               std::string(kHint));
     return node.Scalar();
   }

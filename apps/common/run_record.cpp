@@ -39,16 +39,15 @@ std::string processor_name() {
   return "unknown";
 }
 
-/// What explains speed and small differences in numbers; no names of people or machines.
-Json host() {
+}  // namespace
+
+Json describe_host() {
   utsname system{};
   ::uname(&system);
   return {{"processor", processor_name()},
           {"cores", std::thread::hardware_concurrency()},
           {"system", fmt::format("{} {}", system.sysname, system.release)}};
 }
-
-}  // namespace
 
 std::string run_record_path(const std::string& output) {
   return output + ".run.json";
@@ -60,7 +59,7 @@ Json begin_run_record(const OptionTable& table) {
       {"schema", kSchema},          {"program", "ttt"},         {"command", table.command()},
       {"status", "running"},        {"version", build.version}, {"commit", build.commit},
       {"libtorch", build.libtorch}, {"cuda", build.cuda},       {"started", utc_now()},
-      {"finished", nullptr},        {"host", host()},           {"options", options_json(table)}};
+      {"finished", nullptr},        {"host", describe_host()},  {"options", options_json(table)}};
 }
 
 void finish_run_record(Json& record, const std::string& output, const std::string& status) {

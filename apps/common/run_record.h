@@ -13,6 +13,10 @@ namespace ttt::cli {
 /// "<output>.run.json".
 std::string run_record_path(const std::string& output);
 
+/// Processor, cores and system: what explains speed and small differences in numbers; no names of
+/// people or machines.
+nlohmann::ordered_json describe_host();
+
 /// The part of a run record that any subcommand fills alike: program, version and commit, command,
 /// options with their origins, start time, host. The subcommand adds "weights", "device", "seed",
 /// "counts" and the like, and "status": "running", "complete" or "interrupted".

@@ -206,12 +206,20 @@ void load_initial_weights(vision::ClassificationModel& model, const TrainOptions
   log_info("{}: {}", printable(options.weights), summary(load_state_dict(file, slots, load)));
 }
 
+/// Each process of a machine takes a GPU of its own, unless one was named.
+DeviceChoice device_of(const TrainOptions& options, const training::ProcessGroup* processes) {
+  const DeviceChoice choice = choose_device(options.device);
+  const bool named = options.device != "auto" && options.device != "cuda";
+  if (processes == nullptr || named || !choice.device.is_cuda()) return choice;
+  return choose_device("cuda:" + std::to_string(training::ProcessGroup::local_rank()));
+}
+
 }  // namespace
 
 TrainSetup set_up_training(const TrainOptions& options) {
   if (options.threads) at::set_num_threads(static_cast<int>(*options.threads));
-  const DeviceChoice device = choose_device(options.device);
   const auto processes = training::ProcessGroup::from_environment();
+  const DeviceChoice device = device_of(options, processes.get());
   TTT_CHECK(!processes || options.seed >= 0, usage, "several processes need one seed", "--seed",
             "choose a seed that isn't negative");
   const std::uint64_t seed = choose_seed(options.seed);

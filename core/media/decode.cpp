@@ -3,6 +3,7 @@
 #include "core/media/decode.h"
 
 #include "core/error.h"
+#include "core/inputs/read_file.h"
 #include "core/media/codec.h"
 #include "core/media/orientation.h"
 
@@ -121,6 +122,10 @@ StoredImage decode_stored_image(std::span<const std::uint8_t> bytes, std::string
   StoredImage stored;
   stored.picture.colour = codec::decode({bytes, DecodeMode::photo, name, limits, &stored});
   return stored;
+}
+
+Image read_image(const std::string& path, DecodeMode mode, DecodeLimits limits) {
+  return decode_image(inputs::read_file(path), mode, path, limits);
 }
 
 }  // namespace ttt

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 
 namespace ttt {
@@ -70,6 +71,11 @@ SniffedFormat sniff_image_format(std::span<const std::uint8_t> bytes);
 /// Error(unsupported) for kinds of picture that we don't read.
 Image decode_image(std::span<const std::uint8_t> bytes, DecodeMode mode, std::string_view name,
                    DecodeLimits limits = {});
+
+/// Reads and decodes a picture file. Throws as decode_image does, and Error(input) when the file
+/// can't be read.
+Image read_image(const std::string& path, DecodeMode mode = DecodeMode::photo,
+                 DecodeLimits limits = {});
 
 /// The same in photo mode, but with alpha kept apart and the orientation told instead of applied.
 StoredImage decode_stored_image(std::span<const std::uint8_t> bytes, std::string_view name,

@@ -26,6 +26,7 @@ struct JpegErrors {
   std::jmp_buf jump;
   char message[JMSG_LENGTH_MAX];
   bool damaged;  ///< a warning about the data was raised; `message` is the first of them
+  bool endless;  ///< decoding was given up
 };
 
 JpegErrors& errors_of(j_common_ptr info) {
@@ -48,12 +49,19 @@ void on_message(j_common_ptr info, int level) {
   errors.manager.format_message(info, errors.message);
 }
 
-/// A progressive file of a few bytes per scan can keep a decoder busy for minutes.
+/// A progressive file of a few bytes per scan can keep a decoder busy for minutes: each scan goes
+/// over the whole picture. Encoders write some ten scans.
 void on_progress(j_common_ptr info) {
-  constexpr int kMaxScans = 500;
-  if (info->is_decompressor &&
-      reinterpret_cast<j_decompress_ptr>(info)->input_scan_number > kMaxScans)
-    ERREXIT(info, JERR_BAD_PROGRESSION);
+  if (!info->is_decompressor) return;
+  constexpr std::int64_t kMinScans = 32;
+  constexpr std::int64_t kMaxScans = 500;
+  constexpr std::int64_t kMaxPixels = std::int64_t{1} << 32;  // of all scans together
+  const auto* jpeg = reinterpret_cast<j_decompress_ptr>(info);
+  const std::int64_t pixels = std::int64_t{jpeg->image_width} * jpeg->image_height;
+  const std::int64_t scans = kMaxPixels / std::max<std::int64_t>(pixels, 1);
+  if (jpeg->input_scan_number <= std::clamp(scans, kMinScans, kMaxScans)) return;
+  errors_of(info).endless = true;
+  ERREXIT(info, JERR_BAD_PROGRESSION);
 }
 
 /// A source that holds all there is: where it ends, libjpeg suspends, and the step under way says
@@ -172,13 +180,13 @@ bool smoothed_unlike_pillow(const jpeg_decompress_struct& info) {
 #endif
 }
 
-/// The rows as RGB; official mode leaves the rest of a cut picture without ink or light.
-Image read_rows(const Source& source, JpegReader& reader, Step started) {
+/// The rows as RGB, into a black picture of the header's size; official mode leaves the rest of a
+/// cut picture without ink or light.
+Image read_rows(const Source& source, JpegReader& reader, Step started, Image image) {
   const jpeg_decompress_struct& info = reader.info();
   const bool cmyk = info.out_color_space == JCS_CMYK;
   const std::uint8_t flip = cmyk && inks_inverted(source, info) ? 255 : 0;
-  std::vector<std::uint8_t> inks(cmyk ? std::size_t{4} * info.image_width : 0);
-  Image image = make_image(info.image_width, info.image_height);
+  std::vector<std::uint8_t> inks(cmyk ? std::size_t{4} * static_cast<std::size_t>(image.width) : 0);
   if (cmyk) std::fill(image.rgb.begin(), image.rgb.end(), std::uint8_t{255});
   if (started != Step::done) return image;
   for (int y = 0; y < image.height; ++y) {
@@ -215,12 +223,17 @@ Image decode_jpeg(const Source& source) {
   check_plausible(source, kFormat, info.image_width, info.image_height, 64 * 8 * 16);
   if (info.num_components != 1 && info.num_components != 3 && info.num_components != 4)
     fail_unsupported(source, "a JPEG of " + std::to_string(info.num_components) + " channels");
+  // A second header, which is an error, changes libjpeg's idea of the size before it is refused.
+  const std::int64_t width = info.image_width;
+  const std::int64_t height = info.image_height;
   const Step started = reader.start();
+  if (reader.errors().endless)
+    fail_damaged(source, kFormat, "it has far more scans than a picture needs");
   if (started != Step::done && !source.official()) fail(source, reader, started);
   if (source.official() && started == Step::done && smoothed_unlike_pillow(info))
     fail_damaged(source, kFormat, "the file ends before its last scans");
 
-  Image image = read_rows(source, reader, started);
+  Image image = read_rows(source, reader, started, make_image(width, height));
   if (source.official()) return image;
   const int orientation = orientation_of(info);
   const Step finished = reader.finish();

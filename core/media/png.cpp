@@ -198,13 +198,13 @@ bool read_pass(PngReader& reader, const Source& source, const Pass& pass, Image&
   return true;
 }
 
-/// For official mode, which uses what there is of a cut file: where it ends inside pixel data, that
-/// chunk is made to end there. Empty for other files. Like Pillow, refuses a cut in a later chunk.
-std::vector<std::uint8_t> mend_last_chunk(const Source& source) {
+/// Refuses a file that ends inside a chunk, since libpng takes memory for a whole chunk before it
+/// reads it. Official mode uses what there is of pixel data: that chunk is made to end with the
+/// file. Returns the mended file, or nothing when the file is whole.
+std::vector<std::uint8_t> check_chunks(const Source& source) {
   const std::span<const std::uint8_t> bytes = source.bytes;
   const ByteReader file(bytes, true);
   constexpr std::size_t kHead = 8;  // length and name
-  bool pixels_seen = false;
   for (std::size_t at = 8; at + 4 <= bytes.size();) {
     const std::size_t length = file.u32(at);
     const bool named = at + kHead <= bytes.size();
@@ -213,16 +213,13 @@ std::vector<std::uint8_t> mend_last_chunk(const Source& source) {
     };
     const std::size_t left = named ? bytes.size() - at - kHead : 0;
     if (is("IEND")) break;
-    if (is("IDAT")) {
-      pixels_seen = true;
-      if (length > left) {
-        std::vector<std::uint8_t> mended(bytes.begin(), bytes.end());
-        for (std::size_t i = 0; i < 4; ++i)
-          mended[at + i] = static_cast<std::uint8_t>(left >> (8 * (3 - i)));
-        return mended;
-      }
-    } else if (pixels_seen && length > left) {
-      fail_damaged(source, kFormat, "the file ends too early");
+    if (length > left) {
+      if (!source.official() || !is("IDAT"))
+        fail_damaged(source, kFormat, "the file ends too early");
+      std::vector<std::uint8_t> mended(bytes.begin(), bytes.end());
+      for (std::size_t i = 0; i < 4; ++i)
+        mended[at + i] = static_cast<std::uint8_t>(left >> (8 * (3 - i)));
+      return mended;
     }
     at += kHead + length + 4;
   }
@@ -233,8 +230,7 @@ std::vector<std::uint8_t> mend_last_chunk(const Source& source) {
 
 Image decode_png(const Source& original) {
   Source source = original;
-  const std::vector<std::uint8_t> mended =
-      source.official() ? mend_last_chunk(source) : std::vector<std::uint8_t>{};
+  const std::vector<std::uint8_t> mended = check_chunks(source);
   if (!mended.empty()) source.bytes = mended;
   PngReader reader(source);
   if (!reader.read_header()) fail_damaged(source, kFormat, reader.message());

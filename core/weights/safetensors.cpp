@@ -197,8 +197,9 @@ Contents open_safetensors_index(const MappedFile& index) {
   std::uint64_t total = 0;
   for (const auto& [file_name, wanted] : shards) {
     const fs::path path = index.path().parent_path() / file_name;
+    std::error_code unusable;  // such as a name that is too long
     TTT_CHECK(
-        fs::exists(path), weights,
+        fs::exists(path, unusable), weights,
         fmt::format("a shard is missing; the index lists {} and needs all of them", shards.size()),
         printable(path.string()), "fetch this file too and put it beside the index");
     auto file = std::make_shared<MappedFile>(path);

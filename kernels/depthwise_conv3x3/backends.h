@@ -16,6 +16,19 @@ struct DepthwiseConvGradients {
   at::Tensor dx, dtaps, dbias;  ///< dbias is computed whether or not there is a bias
 };
 
+/// Inputs of the op, as given to the public function.
+struct DepthwiseConvSaved {
+  at::Tensor x, weight, bias;
+};
+struct DepthwiseConvParameterGradients {
+  at::Tensor dx, dweight, dbias;  ///< dbias [C] is there with or without a bias
+};
+/// The gradient without autograd, for callers that record themselves. Arguments are checked as in
+/// the public function; gradients come in their shapes and dtypes.
+DepthwiseConvParameterGradients depthwise_conv3x3_backward(const DepthwiseConvSaved& saved,
+                                                           const DepthwiseConvOptions& options,
+                                                           const at::Tensor& dout, Backend backend);
+
 namespace reference {
 at::Tensor depthwise_conv3x3(const at::Tensor& x, const at::Tensor& taps, const at::Tensor& bias,
                              const DepthwiseConvOptions& options);

@@ -38,6 +38,19 @@ at::Tensor run(Backend backend, const at::Tensor& x, const at::Tensor& taps, con
   }
 }
 
+DepthwiseConvGradients run_backward(Backend backend, const DepthwiseConvSaved& prepared,
+                                    const DepthwiseConvOptions& options, const at::Tensor& dout) {
+  const auto& [x, taps, bias] = prepared;
+  switch (backend) {
+    case Backend::reference:
+      return reference::depthwise_conv3x3_backward(x, taps, bias, options, dout);
+    case Backend::cuda:
+      return cuda::depthwise_conv3x3_backward(x, taps, bias, options, dout);
+    default:
+      return cpu::depthwise_conv3x3_backward(x, taps, bias, options, dout);
+  }
+}
+
 struct ConvFunction : Function<ConvFunction> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const at::Tensor& taps,
                             const std::optional<at::Tensor>& given_bias,
@@ -57,18 +70,9 @@ struct ConvFunction : Function<ConvFunction> {
     auto& data = context->saved_data;
     const DepthwiseConvOptions options{data["stride"].toInt(), data["add_input"].toBool(),
                                        static_cast<Activation>(data["activation"].toInt())};
-    const at::Tensor dout = with_contiguous_rows(gradients[0]);
-    DepthwiseConvGradients result;
-    switch (static_cast<Backend>(data["backend"].toInt())) {
-      case Backend::reference:
-        result = reference::depthwise_conv3x3_backward(saved[0], saved[1], saved[2], options, dout);
-        break;
-      case Backend::cuda:
-        result = cuda::depthwise_conv3x3_backward(saved[0], saved[1], saved[2], options, dout);
-        break;
-      default:
-        result = cpu::depthwise_conv3x3_backward(saved[0], saved[1], saved[2], options, dout);
-    }
+    const DepthwiseConvGradients result =
+        run_backward(static_cast<Backend>(data["backend"].toInt()), {saved[0], saved[1], saved[2]},
+                     options, with_contiguous_rows(gradients[0]));
     return {result.dx, result.dtaps, saved[2].defined() ? result.dbias : at::Tensor(), {}, {}};
   }
 };
@@ -77,6 +81,33 @@ struct ConvFunction : Function<ConvFunction> {
 at::Tensor in_accumulation_dtype(std::string_view name, const at::Tensor& parameter,
                                  const at::Tensor& x) {
   return to_accumulation_dtype(kOp, name, parameter, x);
+}
+
+/// The arguments, checked, as the backends take them.
+struct Arguments {
+  Backend backend;
+  at::Tensor x, taps, bias;
+};
+
+Arguments prepare(const DepthwiseConvSaved& given, const DepthwiseConvOptions& options,
+                  Backend requested) {
+  const auto& [x, weight, bias] = given;
+  check_shape(kOp, "x", x, {-1, -1, -1, -1});
+  check_shape(kOp, "weight", weight, {x.size(3), 1, 3, 3});
+  if (bias.defined()) check_shape(kOp, "bias", bias, {x.size(3)});
+  TTT_CHECK(options.stride == 1 || options.stride == 2, usage,
+            fmt::format("stride {} is not available", options.stride), std::string(kOp),
+            "use stride 1 or 2");
+  TTT_CHECK(options.stride == 1 || !options.add_input, usage,
+            "the input can't be added to an output of another size", std::string(kOp),
+            "use add_input with stride 1 only");
+  const Backend backend = choose(requested, {x, weight, bias});
+  const at::Tensor taps = in_accumulation_dtype("weight", weight, x)
+                              .squeeze(1)
+                              .permute({1, 2, 0})
+                              .contiguous();  // [3, 3, C]
+  return {backend, with_contiguous_rows(x), taps,
+          bias.defined() ? in_accumulation_dtype("bias", bias, x).contiguous() : bias};
 }
 
 }  // namespace
@@ -89,27 +120,28 @@ const OpSupport& depthwise_conv3x3_support() {
 
 at::Tensor depthwise_conv3x3(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
                              const DepthwiseConvOptions& options, Backend requested) {
-  check_shape(kOp, "x", x, {-1, -1, -1, -1});
-  check_shape(kOp, "weight", weight, {x.size(3), 1, 3, 3});
-  if (bias.defined()) check_shape(kOp, "bias", bias, {x.size(3)});
-  TTT_CHECK(options.stride == 1 || options.stride == 2, usage,
-            fmt::format("stride {} is not available", options.stride), std::string(kOp),
-            "use stride 1 or 2");
-  TTT_CHECK(options.stride == 1 || !options.add_input, usage,
-            "the input can't be added to an output of another size", std::string(kOp),
-            "use add_input with stride 1 only");
-  const Backend backend = choose(requested, {x, weight, bias});
-  const at::Tensor input = with_contiguous_rows(x);
-  const at::Tensor taps = in_accumulation_dtype("weight", weight, x)
-                              .squeeze(1)
-                              .permute({1, 2, 0})
-                              .contiguous();  // [3, 3, C]
-  const at::Tensor shift =
-      bias.defined() ? in_accumulation_dtype("bias", bias, x).contiguous() : bias;
+  const Arguments a = prepare({x, weight, bias}, options, requested);
   if (needs_gradient({x, weight, bias}))
-    return ConvFunction::apply(input, taps, shift.defined() ? std::optional(shift) : std::nullopt,
-                               options, static_cast<std::int64_t>(backend));
-  return run(backend, input, taps, shift, options);
+    return ConvFunction::apply(a.x, a.taps, a.bias.defined() ? std::optional(a.bias) : std::nullopt,
+                               options, static_cast<std::int64_t>(a.backend));
+  return run(a.backend, a.x, a.taps, a.bias, options);
+}
+
+DepthwiseConvParameterGradients depthwise_conv3x3_backward(const DepthwiseConvSaved& saved,
+                                                           const DepthwiseConvOptions& options,
+                                                           const at::Tensor& dout,
+                                                           Backend requested) {
+  const Arguments a = prepare(saved, options, requested);
+  check_shape(kOp, "dout", dout,
+              {saved.x.size(0), depthwise_conv_size(saved.x.size(1), options.stride),
+               depthwise_conv_size(saved.x.size(2), options.stride), saved.x.size(3)});
+  check_same_dtype(kOp, "dout", dout, saved.x);
+  choose(requested, {saved.x, dout});  // both on one device
+  const DepthwiseConvGradients result =
+      run_backward(a.backend, {a.x, a.taps, a.bias}, options, with_contiguous_rows(dout));
+  const at::Tensor dweight = result.dtaps.permute({2, 0, 1}).unsqueeze(1);  // [C, 1, 3, 3]
+  return {result.dx, parameter_gradient(dweight, saved.weight),
+          parameter_gradient(result.dbias, saved.bias.defined() ? saved.bias : result.dbias)};
 }
 
 }  // namespace ttt::ops

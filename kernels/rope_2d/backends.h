@@ -12,6 +12,10 @@
 
 namespace ttt::ops {
 
+/// The gradient of x without autograd, for callers that record themselves: dout [B, h*w, C],
+/// checked as x is in the public function.
+at::Tensor rope_2d_backward(const at::Tensor& dout, const RopeTable& table, Backend backend);
+
 namespace reference {
 void rope_2d(const at::Tensor& x, const RopeTable& table, bool inverse, const at::Tensor& out);
 }

@@ -118,6 +118,13 @@ at::Tensor rope_2d(const at::Tensor& x, const RopeTable& table, Backend requeste
   return out;
 }
 
+at::Tensor rope_2d_backward(const at::Tensor& dout, const RopeTable& table, Backend requested) {
+  check_arguments(dout, table);
+  at::Tensor dx = at::empty(dout.sizes(), dout.options());
+  run(choose(requested, dout, table), with_contiguous_rows(dout), table, true, dx);
+  return dx;
+}
+
 void rope_2d_out(const at::Tensor& x, const RopeTable& table, const at::Tensor& out,
                  Backend requested) {
   check_arguments(x, table);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/support/checks.h"
 
+#include <ATen/ExpandUtils.h>
 #include <ATen/MemoryOverlap.h>
 #include <ATen/core/grad_mode.h>
 
@@ -75,6 +76,12 @@ at::Tensor to_accumulation_dtype(std::string_view op, std::string_view name,
   const at::ScalarType wanted = accumulation_dtype(like.scalar_type());
   if (parameter.scalar_type() != wanted) check_same_dtype(op, name, parameter, like);
   return parameter.to(wanted);
+}
+
+at::Tensor parameter_gradient(const at::Tensor& gradient, const at::Tensor& parameter) {
+  return at::sum_to(gradient, parameter.sizes())
+      .to(parameter.scalar_type())
+      .clone(at::MemoryFormat::Contiguous);
 }
 
 }  // namespace ttt::ops

@@ -46,4 +46,8 @@ at::ScalarType accumulation_dtype(at::ScalarType dtype);
 at::Tensor to_accumulation_dtype(std::string_view op, std::string_view name,
                                  const at::Tensor& parameter, const at::Tensor& like);
 
+/// A gradient in accumulation dtype as the gradient of this parameter: summed over the samples that
+/// share it, in its shape and dtype, contiguous, in memory of its own.
+at::Tensor parameter_gradient(const at::Tensor& gradient, const at::Tensor& parameter);
+
 }  // namespace ttt::ops

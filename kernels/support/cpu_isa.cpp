@@ -24,7 +24,7 @@ void check_runnable(CpuIsa isa, ErrorKind kind, const char* where) {
 CpuIsa isa_from_environment() {
   const char* word = std::getenv("TTT_CPU_ISA");
   if (word == nullptr) return best_cpu_isa();
-  for (const CpuIsa isa : {CpuIsa::baseline, CpuIsa::avx2, CpuIsa::avx512}) {
+  for (const CpuIsa isa : kCpuIsas) {
     if (word != to_string(isa)) continue;
     check_runnable(isa, ErrorKind::usage, "TTT_CPU_ISA");
     return isa;

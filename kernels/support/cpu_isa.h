@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string_view>
 
@@ -10,6 +11,8 @@ namespace ttt::ops {
 /// Instruction sets with hand-vectorised code. The files named cpu_kernel.cpp are compiled once for
 /// each, inside a namespace of that name (macro TTT_ISA); which copy runs is decided at run time.
 enum class CpuIsa { baseline, avx2, avx512 };
+
+constexpr std::array<CpuIsa, 3> kCpuIsas{CpuIsa::baseline, CpuIsa::avx2, CpuIsa::avx512};
 
 std::string_view to_string(CpuIsa isa);
 
@@ -24,6 +27,15 @@ CpuIsa cpu_isa();
 /// Overrides the choice, for tests; nullopt returns to the usual one. Throws Error(device) when the
 /// processor can't run it.
 void set_cpu_isa(std::optional<CpuIsa> isa);
+
+/// Overrides the choice for one scope.
+class ScopedCpuIsa {
+ public:
+  explicit ScopedCpuIsa(CpuIsa isa) { set_cpu_isa(isa); }
+  ~ScopedCpuIsa() { set_cpu_isa(std::nullopt); }
+  ScopedCpuIsa(const ScopedCpuIsa&) = delete;
+  ScopedCpuIsa& operator=(const ScopedCpuIsa&) = delete;
+};
 
 /// The table of kernels for the instruction set in use.
 template <typename Table>

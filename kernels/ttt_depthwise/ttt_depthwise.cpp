@@ -29,6 +29,39 @@ at::Tensor prepared_weight(std::string_view name, const at::Tensor& weight, cons
   return to_accumulation_dtype(kOp, name, weight, x).contiguous();
 }
 
+/// The arguments of the step, checked, as the backends take them.
+struct StepArguments {
+  Backend backend;
+  at::Tensor k, v, w3;
+};
+
+StepArguments prepare_step(const at::Tensor& k, const at::Tensor& v, const at::Tensor& w3,
+                           Backend requested) {
+  check_shape(kOp, "k", k, {-1, -1, -1, -1});
+  check_shape(kOp, "v", v, {k.size(0), k.size(1), k.size(2), k.size(3)});
+  check_shape(kOp, "w3", w3, {k.size(3), 1, 3, 3});
+  check_same_dtype(kOp, "v", v, k);
+  const Backend backend = choose(requested, {k, v, w3});
+  return {backend, with_contiguous_rows(k), with_contiguous_rows(v), prepared_weight("w3", w3, k)};
+}
+
+struct ApplyArguments {
+  Backend backend;
+  at::Tensor q, kernels;
+};
+
+ApplyArguments prepare_apply(const at::Tensor& q, const at::Tensor& kernels, Backend requested) {
+  check_shape(kOp, "q", q, {-1, -1, -1, -1});
+  check_shape(kOp, "kernels", kernels, {q.size(0), 3, 3, q.size(3)});
+  const Backend backend = choose(requested, {q, kernels});
+  return {backend, with_contiguous_rows(q), prepared_weight("kernels", kernels, q)};
+}
+
+/// The gradient of w3 [d, 1, 3, 3]: the clipped step adds w3 to every sample's kernels.
+at::Tensor gradient_of_w3(const at::Tensor& dkernels) {
+  return dkernels.sum(0).permute({2, 0, 1}).unsqueeze(1).contiguous();
+}
+
 DepthwiseStep run_step(Backend backend, const at::Tensor& k, const at::Tensor& v,
                        const at::Tensor& w3) {
   switch (backend) {
@@ -93,8 +126,7 @@ struct StepFunction : Function<StepFunction> {
     const at::Tensor dkernels = gradients[0].contiguous();
     const DepthwiseStepGradients result =
         run_step_backward(backend, saved[0], saved[1], saved[2], dkernels);
-    const at::Tensor dw3 = dkernels.sum(0).permute({2, 0, 1}).unsqueeze(1);  // [d, 1, 3, 3]
-    return {result.dk, result.dv, dw3.contiguous(), {}};
+    return {result.dk, result.dv, gradient_of_w3(dkernels), {}};
   }
 };
 
@@ -127,40 +159,59 @@ const OpSupport& ttt_depthwise_support() {
 
 at::Tensor depthwise_step(const at::Tensor& k, const at::Tensor& v, const at::Tensor& w3,
                           Backend requested) {
-  check_shape(kOp, "k", k, {-1, -1, -1, -1});
-  check_shape(kOp, "v", v, {k.size(0), k.size(1), k.size(2), k.size(3)});
-  check_shape(kOp, "w3", w3, {k.size(3), 1, 3, 3});
-  check_same_dtype(kOp, "v", v, k);
-  const Backend backend = choose(requested, {k, v, w3});
-  const at::Tensor keys = with_contiguous_rows(k), values = with_contiguous_rows(v);
-  const at::Tensor weight = prepared_weight("w3", w3, k);
+  const StepArguments a = prepare_step(k, v, w3, requested);
   if (needs_gradient({k, v, w3}))
-    return StepFunction::apply(keys, values, weight, static_cast<std::int64_t>(backend));
-  return run_step(backend, keys, values, weight).kernels;
+    return StepFunction::apply(a.k, a.v, a.w3, static_cast<std::int64_t>(a.backend));
+  return run_step(a.backend, a.k, a.v, a.w3).kernels;
+}
+
+DepthwiseStep depthwise_step_forward(const at::Tensor& k, const at::Tensor& v, const at::Tensor& w3,
+                                     Backend requested) {
+  const StepArguments a = prepare_step(k, v, w3, requested);
+  return run_step(a.backend, a.k, a.v, a.w3);
+}
+
+DepthwiseStepAllGradients depthwise_step_backward(const DepthwiseStepSaved& saved,
+                                                  const at::Tensor& dkernels, Backend requested) {
+  const StepArguments a = prepare_step(saved.k, saved.v, saved.w3, requested);
+  const std::int64_t batch = a.k.size(0), d = a.k.size(3);
+  check_shape(kOp, "gradient", saved.gradient, {batch, 3, 3, d});
+  check_shape(kOp, "dkernels", dkernels, {batch, 3, 3, d});
+  choose(requested, {saved.k, saved.gradient, dkernels});  // all on one device
+  const at::Tensor upstream = prepared_weight("dkernels", dkernels, a.k);
+  const DepthwiseStepGradients result = run_step_backward(
+      a.backend, a.k, a.v, prepared_weight("gradient", saved.gradient, a.k), upstream);
+  return {result.dk, result.dv, parameter_gradient(gradient_of_w3(upstream), saved.w3)};
 }
 
 at::Tensor depthwise_apply(const at::Tensor& q, const at::Tensor& kernels, Backend requested) {
-  check_shape(kOp, "q", q, {-1, -1, -1, -1});
-  check_shape(kOp, "kernels", kernels, {q.size(0), 3, 3, q.size(3)});
-  const Backend backend = choose(requested, {q, kernels});
-  const at::Tensor queries = with_contiguous_rows(q);
-  const at::Tensor weight = prepared_weight("kernels", kernels, q);
-  if (needs_gradient({q, weight}))
-    return ApplyFunction::apply(queries, weight, static_cast<std::int64_t>(backend));
+  const ApplyArguments a = prepare_apply(q, kernels, requested);
+  if (needs_gradient({q, kernels}))
+    return ApplyFunction::apply(a.q, a.kernels, static_cast<std::int64_t>(a.backend));
   at::Tensor out = at::empty(q.sizes(), q.options());
-  run_apply(backend, queries, weight, out);
+  run_apply(a.backend, a.q, a.kernels, out);
   return out;
+}
+
+DepthwiseApplyGradients depthwise_apply_backward(const at::Tensor& q, const at::Tensor& kernels,
+                                                 const at::Tensor& dout, Backend requested) {
+  const ApplyArguments a = prepare_apply(q, kernels, requested);
+  check_shape(kOp, "dout", dout, {q.size(0), q.size(1), q.size(2), q.size(3)});
+  check_same_dtype(kOp, "dout", dout, q);
+  choose(requested, {q, dout});  // both on one device
+  const DepthwiseApplyGradients result =
+      run_apply_backward(a.backend, a.q, a.kernels, with_contiguous_rows(dout));
+  return {result.dq, parameter_gradient(result.dkernels, kernels)};
 }
 
 void depthwise_apply_out(const at::Tensor& q, const at::Tensor& kernels, const at::Tensor& out,
                          Backend requested) {
-  check_shape(kOp, "q", q, {-1, -1, -1, -1});
-  check_shape(kOp, "kernels", kernels, {q.size(0), 3, 3, q.size(3)});
+  const ApplyArguments a = prepare_apply(q, kernels, requested);
   check_shape(kOp, "out", out, {q.size(0), q.size(1), q.size(2), q.size(3)});
   check_same_dtype(kOp, "out", out, q);
   check_output(kOp, out, {q, kernels});
-  const Backend backend = choose(requested, {q, kernels, out});
-  run_apply(backend, with_contiguous_rows(q), prepared_weight("kernels", kernels, q), out);
+  choose(requested, {q, out});  // both on one device
+  run_apply(a.backend, a.q, a.kernels, out);
 }
 
 at::Tensor depthwise_conv_weight(const at::Tensor& kernels) {

@@ -6,6 +6,8 @@
 // [B, N, heads*d] of one dtype with a contiguous last dimension, weights [B, heads, d, d] in the
 // accumulation dtype, made contiguous per matrix (the batch stride may be 0).
 
+#include "kernels/ttt_gated_linear/ttt_gated_linear.h"
+
 #include <ATen/core/Tensor.h>
 
 #include <vector>
@@ -17,7 +19,7 @@ struct GatedLinearStep {
   at::Tensor w1, w2;
   at::Tensor g1, g2;
 };
-/// Gradients of the step; dw1, dw2 are per sample, [B, heads, d, d].
+/// Gradients of the step; those of the backends' dw1, dw2 are per sample, [B, heads, d, d].
 struct GatedLinearStepGradients {
   at::Tensor dk, dv, dw1, dw2;
 };
@@ -28,6 +30,18 @@ struct GatedLinearApplyGradients {
 struct GatedLinearStepSaved {
   at::Tensor k, v, w1, w2, g1, g2;
 };
+
+// The op without autograd, for callers that record themselves. Arguments are those of the public
+// functions, and checked as there; gradients come in their shapes and dtypes.
+GatedLinearStep gated_linear_step_forward(const at::Tensor& k, const at::Tensor& v,
+                                          const at::Tensor& w1, const at::Tensor& w2,
+                                          Backend backend);
+GatedLinearStepGradients gated_linear_step_backward(const GatedLinearStepSaved& saved,
+                                                    const at::Tensor& dw1, const at::Tensor& dw2,
+                                                    Backend backend);
+GatedLinearApplyGradients gated_linear_apply_backward(const at::Tensor& q,
+                                                      const InnerWeights& weights,
+                                                      const at::Tensor& dout, Backend backend);
 
 namespace reference {
 GatedLinearStep gated_linear_step(const at::Tensor& k, const at::Tensor& v, const at::Tensor& w1,

@@ -37,6 +37,48 @@ at::Tensor prepared_weight(std::string_view name, const at::Tensor& weight, cons
   return batch == x.size(0) ? result : result.expand({x.size(0), heads, d, d});
 }
 
+/// The arguments of the step, checked, as the backends take them.
+struct StepArguments {
+  Backend backend;
+  at::Tensor k, v, w1, w2;
+};
+
+StepArguments prepare_step(const at::Tensor& k, const at::Tensor& v, const at::Tensor& w1,
+                           const at::Tensor& w2, Backend requested) {
+  check_shape(kOp, "k", k, {-1, -1, -1});
+  check_shape(kOp, "v", v, {k.size(0), k.size(1), k.size(2)});
+  check_same_dtype(kOp, "v", v, k);
+  const Backend backend = choose(requested, {k, v, w1, w2});
+  StepArguments result{backend, with_contiguous_rows(k), with_contiguous_rows(v),
+                       prepared_weight("w1", w1, k), prepared_weight("w2", w2, k)};
+  check_shape(kOp, "w2", result.w2,
+              {result.w1.size(0), result.w1.size(1), result.w1.size(2), result.w1.size(3)});
+  return result;
+}
+
+struct ApplyArguments {
+  Backend backend;
+  at::Tensor q;
+  InnerWeights weights;
+};
+
+ApplyArguments prepare_apply(const at::Tensor& q, const InnerWeights& weights, Backend requested) {
+  check_shape(kOp, "q", q, {-1, -1, -1});
+  const Backend backend = choose(requested, {q, weights.w1, weights.w2});
+  const at::Tensor w1 = prepared_weight("w1", weights.w1, q);
+  const at::Tensor w2 = prepared_weight("w2", weights.w2, q);
+  check_shape(kOp, "w2", w2, {w1.size(0), w1.size(1), w1.size(2), w1.size(3)});
+  return {backend, with_contiguous_rows(q), {w1, w2}};
+}
+
+/// One matrix a sample and head, as the backends take it.
+at::Tensor prepared_matrices(std::string_view name, const at::Tensor& matrices,
+                             const StepArguments& arguments) {
+  const at::Tensor& w = arguments.w1;
+  check_shape(kOp, name, matrices, {w.size(0), w.size(1), w.size(2), w.size(3)});
+  return to_accumulation_dtype(kOp, name, matrices, arguments.k).contiguous();
+}
+
 GatedLinearStep run_step(Backend backend, const at::Tensor& k, const at::Tensor& v,
                          const at::Tensor& w1, const at::Tensor& w2) {
   switch (backend) {
@@ -134,47 +176,71 @@ const OpSupport& ttt_gated_linear_support() {
 
 InnerWeights gated_linear_step(const at::Tensor& k, const at::Tensor& v, const at::Tensor& w1,
                                const at::Tensor& w2, Backend requested) {
-  check_shape(kOp, "k", k, {-1, -1, -1});
-  check_shape(kOp, "v", v, {k.size(0), k.size(1), k.size(2)});
-  check_same_dtype(kOp, "v", v, k);
-  const Backend backend = choose(requested, {k, v, w1, w2});
-  const at::Tensor keys = with_contiguous_rows(k), values = with_contiguous_rows(v);
-  const at::Tensor first = prepared_weight("w1", w1, k), second = prepared_weight("w2", w2, k);
-  check_shape(kOp, "w2", second, {first.size(0), first.size(1), first.size(2), first.size(3)});
+  const StepArguments a = prepare_step(k, v, w1, w2, requested);
   if (!needs_gradient({k, v, w1, w2})) {
-    GatedLinearStep step = run_step(backend, keys, values, first, second);
+    GatedLinearStep step = run_step(a.backend, a.k, a.v, a.w1, a.w2);
     return {std::move(step.w1), std::move(step.w2)};
   }
   const variable_list outputs =
-      StepFunction::apply(keys, values, first, second, static_cast<std::int64_t>(backend));
+      StepFunction::apply(a.k, a.v, a.w1, a.w2, static_cast<std::int64_t>(a.backend));
   return {outputs[0], outputs[1]};
 }
 
+GatedLinearStep gated_linear_step_forward(const at::Tensor& k, const at::Tensor& v,
+                                          const at::Tensor& w1, const at::Tensor& w2,
+                                          Backend requested) {
+  const StepArguments a = prepare_step(k, v, w1, w2, requested);
+  return run_step(a.backend, a.k, a.v, a.w1, a.w2);
+}
+
+GatedLinearStepGradients gated_linear_step_backward(const GatedLinearStepSaved& saved,
+                                                    const at::Tensor& dw1, const at::Tensor& dw2,
+                                                    Backend requested) {
+  const StepArguments a = prepare_step(saved.k, saved.v, saved.w1, saved.w2, requested);
+  const GatedLinearStepSaved prepared{a.k,
+                                      a.v,
+                                      a.w1,
+                                      a.w2,
+                                      prepared_matrices("g1", saved.g1, a),
+                                      prepared_matrices("g2", saved.g2, a)};
+  choose(requested, {saved.k, saved.g1, saved.g2, dw1, dw2});  // all on one device
+  const GatedLinearStepGradients result = run_step_backward(
+      a.backend, prepared, prepared_matrices("dw1", dw1, a), prepared_matrices("dw2", dw2, a));
+  return {result.dk, result.dv, parameter_gradient(result.dw1, saved.w1),
+          parameter_gradient(result.dw2, saved.w2)};
+}
+
 at::Tensor gated_linear_apply(const at::Tensor& q, const InnerWeights& weights, Backend requested) {
-  check_shape(kOp, "q", q, {-1, -1, -1});
-  const Backend backend = choose(requested, {q, weights.w1, weights.w2});
-  const at::Tensor queries = with_contiguous_rows(q);
-  const at::Tensor w1 = prepared_weight("w1", weights.w1, q);
-  const at::Tensor w2 = prepared_weight("w2", weights.w2, q);
-  check_shape(kOp, "w2", w2, {w1.size(0), w1.size(1), w1.size(2), w1.size(3)});
-  if (needs_gradient({q, w1, w2}))
-    return ApplyFunction::apply(queries, w1, w2, static_cast<std::int64_t>(backend));
+  const ApplyArguments a = prepare_apply(q, weights, requested);
+  if (needs_gradient({q, weights.w1, weights.w2}))
+    return ApplyFunction::apply(a.q, a.weights.w1, a.weights.w2,
+                                static_cast<std::int64_t>(a.backend));
   at::Tensor out = at::empty(q.sizes(), q.options());
-  run_apply(backend, queries, {w1, w2}, out);
+  run_apply(a.backend, a.q, a.weights, out);
   return out;
+}
+
+GatedLinearApplyGradients gated_linear_apply_backward(const at::Tensor& q,
+                                                      const InnerWeights& weights,
+                                                      const at::Tensor& dout, Backend requested) {
+  const ApplyArguments a = prepare_apply(q, weights, requested);
+  check_shape(kOp, "dout", dout, {q.size(0), q.size(1), q.size(2)});
+  check_same_dtype(kOp, "dout", dout, q);
+  choose(requested, {q, dout});  // both on one device
+  const GatedLinearApplyGradients result =
+      run_apply_backward(a.backend, a.q, a.weights, with_contiguous_rows(dout));
+  return {result.dq, parameter_gradient(result.dw1, weights.w1),
+          parameter_gradient(result.dw2, weights.w2)};
 }
 
 void gated_linear_apply_out(const at::Tensor& q, const InnerWeights& weights, const at::Tensor& out,
                             Backend requested) {
-  check_shape(kOp, "q", q, {-1, -1, -1});
+  const ApplyArguments a = prepare_apply(q, weights, requested);
   check_shape(kOp, "out", out, {q.size(0), q.size(1), q.size(2)});
   check_same_dtype(kOp, "out", out, q);
   check_output(kOp, out, {q, weights.w1, weights.w2});
-  const Backend backend = choose(requested, {q, weights.w1, weights.w2, out});
-  const at::Tensor w1 = prepared_weight("w1", weights.w1, q);
-  const at::Tensor w2 = prepared_weight("w2", weights.w2, q);
-  check_shape(kOp, "w2", w2, {w1.size(0), w1.size(1), w1.size(2), w1.size(3)});
-  run_apply(backend, with_contiguous_rows(q), {w1, w2}, out);
+  choose(requested, {q, out});  // both on one device
+  run_apply(a.backend, a.q, a.weights, out);
 }
 
 }  // namespace ttt::ops

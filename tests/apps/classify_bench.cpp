@@ -3,6 +3,7 @@
 #include "tests/apps/classify_bench.h"
 
 #include "core/weights/safetensors_writer.h"
+#include "vision/classification_model.h"
 #include "vision/model_catalog.h"
 
 #include <torch/torch.h>

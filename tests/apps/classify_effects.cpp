@@ -95,7 +95,10 @@ void add_inputs(std::map<std::string, Effect>& effects) {
 
 void add_model(std::map<std::string, Effect>& effects) {
   effects["weights"] = [] {
-    expect_error(bench().run({"flat/a.bmp"}), 2, "no weights", "--weights");
+    const ProgramResult shipped = bench().run({"flat/a.bmp"});
+    EXPECT_EQ(shipped.code, 0);
+    EXPECT_TRUE(contains(shipped.err, "the shipped model"));
+    expect_error(bench().run({"flat/a.bmp", "-m", "vit3_t"}), 2, "no weights", "--weights");
     expect_error(bench().run({"flat/a.bmp", "-w", "none.pth"}), 3, "none.pth");
     EXPECT_EQ(bench().summary({})["weights"], "tiny.safetensors");
   };

@@ -17,6 +17,7 @@ std::map<std::string, Effect> inspect_effects();
 std::map<std::string, Effect> convert_effects();
 std::map<std::string, Effect> classify_effects();
 std::map<std::string, Effect> render_effects();
+std::map<std::string, Effect> selftest_effects();
 std::map<std::string, Effect> train_effects();
 
 /// The options that add_general_options() gives to every subcommand; `arguments` is a call of it

@@ -186,6 +186,9 @@ TEST_F(Options, BadConfigFiles) {
   EXPECT_TRUE(contains(config_error("a: [1, 2"), "not valid YAML"));
   EXPECT_TRUE(contains(config_error(std::string("\0\x01\xff", 3)), "config.yaml"));
   EXPECT_TRUE(contains(config_error(std::string(20000, '[')), "not valid YAML"));
+  std::string repeated = "labels: &x " + std::string(500'000, 'a') + "\ninput: [";
+  for (int i = 0; i < 1000; ++i) repeated += "*x, ";
+  EXPECT_TRUE(contains(config_error(repeated + "b]"), "repeat too much"));
   EXPECT_TRUE(contains(config_error("set: [a=b]"), "configuration file"));
   EXPECT_TRUE(contains(config_error("config: x"), "configuration file"));
   EXPECT_TRUE(contains(config_error(std::string(2 << 20, '#')), "1 MiB"));

@@ -9,7 +9,6 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <tuple>
 
 namespace ttt::ops {
@@ -39,13 +38,6 @@ Tensors on_cpu(const Tensors& tensors) {
   return result;
 }
 
-/// Float states enter products with bfloat16 activations with 16 bits of precision, and gates that
-/// are near a step make more of the rest.
-double state_tolerance(const OpCase& op_case, at::ScalarType dtype) {
-  if (op_case.rounds_factors) return factor_tolerance(op_case, dtype);
-  return dtype == at::kBFloat16 ? 1e-4 : tolerance(dtype);
-}
-
 class CudaParity : public testing::TestWithParam<std::tuple<std::string, at::ScalarType>> {};
 
 TEST_P(CudaParity, MatchesReference) {
@@ -59,14 +51,17 @@ TEST_P(CudaParity, MatchesReference) {
     const Tensors inputs = op_case.inputs(dtype);
     const Tensors there = on_device(inputs, choice.device);
     expect_equal(on_cpu(op_case.run(there, Backend::cuda)), op_case.run(inputs, Backend::reference),
-                 state_tolerance(op_case, dtype));
+                 [&op_case, dtype = dtype](at::ScalarType type) {
+                   return output_tolerance(op_case, Backend::cuda, dtype, type);
+                 });
     for (std::size_t i = 0; i < inputs.size(); ++i)
       EXPECT_TRUE(inputs[i].equal(there[i].cpu())) << "input " << i << " was changed";
-    // Gradients pass through intermediate tensors of the activations' dtype.
     if (op_case.differentiable)
       expect_equal(on_cpu(gradients(op_case, there, Backend::cuda)),
                    gradients(op_case, inputs, Backend::reference),
-                   std::max(tolerance(dtype), factor_tolerance(op_case, dtype)));
+                   [&op_case, dtype = dtype](at::ScalarType type) {
+                     return gradient_tolerance(op_case, Backend::cuda, dtype, type);
+                   });
   }
 }
 
@@ -82,7 +77,9 @@ TEST_P(CudaParity, ModelSizesMatchReference) {
     const Tensors inputs = op_case.inputs(dtype);
     const Tensors there = on_device(inputs, choice.device);
     expect_equal(on_cpu(op_case.run(there, Backend::cuda)), op_case.run(inputs, Backend::reference),
-                 state_tolerance(op_case, dtype));
+                 [&op_case, dtype = dtype](at::ScalarType type) {
+                   return output_tolerance(op_case, Backend::cuda, dtype, type);
+                 });
   }
 }
 

@@ -12,7 +12,6 @@
 #include <gtest/gtest.h>
 #include <torch/csrc/autograd/autograd.h>
 
-#include <algorithm>
 #include <tuple>
 
 namespace ttt::ops {
@@ -20,21 +19,12 @@ namespace {
 
 using namespace test;
 
-/// Sets the instruction set for one scope.
-class ScopedIsa {
- public:
-  explicit ScopedIsa(CpuIsa isa) { set_cpu_isa(isa); }
-  ~ScopedIsa() { set_cpu_isa(std::nullopt); }
-  ScopedIsa(const ScopedIsa&) = delete;
-  ScopedIsa& operator=(const ScopedIsa&) = delete;
-};
-
 class CpuParity : public testing::TestWithParam<std::tuple<std::string, at::ScalarType, CpuIsa>> {};
 
 TEST_P(CpuParity, MatchesReference) {
   const auto& [name, dtype, isa] = GetParam();
   if (isa > best_cpu_isa()) GTEST_SKIP() << "this processor has no " << to_string(isa);
-  const ScopedIsa scoped(isa);
+  const ScopedCpuIsa scoped(isa);
   for (const OpCase& op_case : op_of(name).cases()) {
     if (op_case.large) continue;
     SCOPED_TRACE(op_case.name);
@@ -45,14 +35,17 @@ TEST_P(CpuParity, MatchesReference) {
       return result;
     }();
     expect_equal(op_case.run(inputs, Backend::cpu), op_case.run(inputs, Backend::reference),
-                 factor_tolerance(op_case, dtype));
+                 [&op_case, dtype = dtype](at::ScalarType type) {
+                   return output_tolerance(op_case, Backend::cpu, dtype, type);
+                 });
     for (std::size_t i = 0; i < inputs.size(); ++i)
       EXPECT_TRUE(inputs[i].equal(copies[i])) << "input " << i << " was changed";
-    // Gradients pass through intermediate tensors of the activations' dtype.
     if (op_case.differentiable)
       expect_equal(gradients(op_case, inputs, Backend::cpu),
                    gradients(op_case, inputs, Backend::reference),
-                   std::max(tolerance(dtype), factor_tolerance(op_case, dtype)));
+                   [&op_case, dtype = dtype](at::ScalarType type) {
+                     return gradient_tolerance(op_case, Backend::cpu, dtype, type);
+                   });
   }
 }
 
@@ -61,11 +54,11 @@ std::string parity_name(const testing::TestParamInfo<CpuParity::ParamType>& info
   return name + "_" + c10::toString(dtype) + "_" + std::string(to_string(isa));
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Ops, CpuParity,
-    testing::Combine(testing::ValuesIn(op_names()), testing::Values(at::kFloat, at::kBFloat16),
-                     testing::Values(CpuIsa::baseline, CpuIsa::avx2, CpuIsa::avx512)),
-    parity_name);
+INSTANTIATE_TEST_SUITE_P(Ops, CpuParity,
+                         testing::Combine(testing::ValuesIn(op_names()),
+                                          testing::Values(at::kFloat, at::kBFloat16),
+                                          testing::ValuesIn(kCpuIsas)),
+                         parity_name);
 
 class EveryOp : public testing::TestWithParam<std::string> {};
 

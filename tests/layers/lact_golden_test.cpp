@@ -106,7 +106,8 @@ TEST_P(LactGolden, NovelViewOperation) {
     Case c(golden, item.key(), description, GetParam().dtype);
     c.options.backend = GetParam().backend;
     FastWeights state = c.start();
-    const std::int64_t enough = 2 * std::min<std::int64_t>(description["D"], description["h"]);
+    const std::int64_t enough =
+        2 * std::min(description["D"].get<std::int64_t>(), description["h"].get<std::int64_t>());
     int call = 0;
     for (const json& operations : description["ops_per_call"]) {
       const LactSchedule schedule = schedule_of(operations);

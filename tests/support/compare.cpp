@@ -4,7 +4,6 @@
 
 #include <ATen/ATen.h>
 
-#include <limits>
 #include <string>
 
 namespace ttt::test {
@@ -20,17 +19,6 @@ std::string index_text(const at::Tensor& tensor, std::int64_t flat) {
 }
 
 }  // namespace
-
-double relative_to_max(const at::Tensor& actual, const at::Tensor& expected) {
-  if (actual.sizes() != expected.sizes()) return std::numeric_limits<double>::infinity();
-  if (actual.numel() == 0) return 0;
-  const at::Tensor a = actual.to(at::kDouble), e = expected.to(at::kDouble);
-  if (!a.isnan().equal(e.isnan())) return std::numeric_limits<double>::infinity();
-  const double difference = (a - e).nan_to_num(0.0).abs().max().item<double>();
-  const double scale = e.nan_to_num(0.0).abs().max().item<double>();
-  if (difference == 0) return 0;
-  return scale > 0 ? difference / scale : std::numeric_limits<double>::infinity();
-}
 
 testing::AssertionResult is_close(const at::Tensor& actual, const at::Tensor& expected,
                                   double tolerance) {

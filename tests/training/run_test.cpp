@@ -119,23 +119,37 @@ TEST(Run, ResumedRunsAreBitIdentical) {
   }
 }
 
+void replace_in_file(const std::filesystem::path& path, const std::string& old,
+                     const std::string& with) {
+  std::ifstream file(path, std::ios::binary);
+  std::string bytes{std::istreambuf_iterator<char>(file), {}};
+  bytes.replace(bytes.find(old), old.size(), with);
+  std::ofstream(path, std::ios::binary) << bytes;
+}
+
 TEST(Run, FallsBackToAnOlderCheckpointThatCanBeRead) {
-  const test::TempDir folder;
-  TrainerOptions options = options_for(folder / "run");
-  options.checkpoint_steps = 5;
-  options.max_steps = 11;
-  LineTask first(true);
-  train(first, options, {});
-  const CheckpointStore store(folder / "run/checkpoints", 3);
-  ASSERT_EQ(store.steps(), (std::vector<std::int64_t>{5, 10, 11}));
-  std::filesystem::resize_file(store.state_path(11), 100);
-  options.max_steps = 0;
-  options.resume = true;
-  LineTask second(true), whole(true);
-  train(second, options, {});
-  EXPECT_EQ(second.started.front(), std::pair(std::int64_t{0}, std::int64_t{10}));
-  train(whole, options_for(folder / "whole"), {});
-  expect_equal(whole.model(), second.model());
+  for (const bool cut : {true, false}) {
+    const test::TempDir folder;
+    TrainerOptions options = options_for(folder / "run");
+    options.checkpoint_steps = 5;
+    options.max_steps = 11;
+    LineTask first(true);
+    train(first, options, {});
+    const CheckpointStore store(folder / "run/checkpoints", 3);
+    ASSERT_EQ(store.steps(), (std::vector<std::int64_t>{5, 10, 11}));
+    if (cut)
+      std::filesystem::resize_file(store.state_path(11), 100);
+    else
+      replace_in_file(store.state_path(11), R"("step":"11")", R"("step":"1x")");
+    replace_in_file(folder / "run/log.jsonl", R"("step":1,)", R"("step":[],)");
+    options.max_steps = 0;
+    options.resume = true;
+    LineTask second(true), whole(true);
+    train(second, options, {});
+    EXPECT_EQ(second.started.front(), std::pair(std::int64_t{0}, std::int64_t{10}));
+    train(whole, options_for(folder / "whole"), {});
+    expect_equal(whole.model(), second.model());
+  }
 }
 
 TEST(Run, RefusesToResumeWithOtherSettings) {

@@ -228,6 +228,38 @@ TEST_F(Job, ScoresThatAreNotFiniteAreErrors) {
   EXPECT_EQ(rows[0].error->kind(), ErrorKind::unsupported);
 }
 
+TEST_F(Job, OnePictureInMemoryGetsTheScoresOfAJob) {
+  const std::string picture = picture_path("exif6_120x80.jpg").string();
+  vision::ClassifyJobOptions options{.preprocess = classifier_->default_preprocess(), .top_k = 3};
+  const auto rows = run_job(*classifier_, expand_inputs({.arguments = {picture}}), options);
+  ASSERT_EQ(rows.size(), 1U);
+  const auto best = vision::classify_image(*classifier_, read_image(picture), 3);
+  ASSERT_EQ(best.size(), 3U);
+  for (std::size_t i = 0; i < best.size(); ++i) {
+    EXPECT_EQ(best[i].index, rows[0].top[i].index);
+    EXPECT_EQ(best[i].probability, rows[0].top[i].probability);
+  }
+}
+
+TEST_F(Job, OnePictureInMemoryCanFail) {
+  const auto path = dir_ / "text.jpg";
+  std::ofstream(path) << "no picture";
+  const auto kind_of = [](const auto& call) {
+    try {
+      call();
+    } catch (const Error& error) {
+      return error.kind();
+    }
+    return ErrorKind::internal;
+  };
+  EXPECT_EQ(kind_of([&] { read_image(path.string()); }), ErrorKind::input);
+  EXPECT_EQ(kind_of([&] { read_image((dir_ / "missing.jpg").string()); }), ErrorKind::input);
+  EXPECT_EQ(kind_of([&] { vision::classify_image(*classifier_, {}); }), ErrorKind::usage);
+  const Image short_of_pixels{.width = 4, .height = 4, .rgb = {1, 2, 3}};
+  EXPECT_EQ(kind_of([&] { vision::classify_image(*classifier_, short_of_pixels); }),
+            ErrorKind::usage);
+}
+
 TEST(BestClasses, OrderTiesAndSums) {
   const std::vector<float> logits{1, 3, 3, -200, 2};
   const auto best = vision::best_classes(logits, 10);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/weights/weight_file.h"
+#include "vision/classification_model.h"
 #include "vision/model_catalog.h"
 
 #include <map>

@@ -12,6 +12,12 @@
 #include <utility>
 
 namespace ttt::vision {
+namespace {
+
+/// Far more than any data set has; one odd label mustn't ask for gigabytes.
+constexpr std::int64_t kMaxClasses = 1'000'000;
+
+}  // namespace
 
 /// Decoded pictures, until the budget is used up.
 class LabelledImages::Cache {
@@ -59,6 +65,9 @@ void LabelledImages::assign_labels() {
       std::int64_t last = 0;
       for (const std::string& name : inputs_.class_names)
         last = std::max<std::int64_t>(last, std::stoll(name));
+      TTT_CHECK(last < kMaxClasses, usage,
+                fmt::format("the label {} would make {} classes", last, last + 1), "--data",
+                "number the classes from 0 on");
       classes_.clear();
       for (std::int64_t i = 0; i <= last; ++i) classes_.push_back(std::to_string(i));
     }

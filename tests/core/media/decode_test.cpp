@@ -96,6 +96,36 @@ TEST(Decode, OfficialModeFillsMissingJpegBlocksWithGrey) {
   for (int x = 0; x < 3 * image.width; ++x) EXPECT_EQ(image.row(image.height - 1)[x], 128);
 }
 
+TEST(Decode, ASecondJpegHeaderDoesNotChangeTheSize) {
+  Bytes bytes = test::file_bytes(test::data_folder() / "progressive.jpg");
+  const Image whole = decode_image(bytes, DecodeMode::official, "whole");
+  const std::string text(bytes.begin(), bytes.end());
+  const auto header = text.substr(text.find("\xFF\xC2"s), 19);
+  ASSERT_EQ(header.size(), 19U);
+  Bytes second(header.begin(), header.end());
+  second[5] = second[7] = 0xFF;  // height and width
+  const std::size_t scan = text.find("\xFF\xDA"s, text.find("\xFF\xDA"s) + 1);
+  bytes.insert(bytes.begin() + static_cast<std::ptrdiff_t>(scan), second.begin(), second.end());
+  const Image image = decode_image(bytes, DecodeMode::official, "second");
+  EXPECT_EQ(image.width, whole.width);
+  EXPECT_EQ(image.height, whole.height);
+  EXPECT_EQ(error_of(bytes).kind(), ErrorKind::input);
+}
+
+TEST(Decode, JpegFilesOfCountlessScansAreRefused) {
+  const Bytes bytes = test::file_bytes(test::data_folder() / "progressive.jpg");
+  const std::string text(bytes.begin(), bytes.end());
+  const std::size_t last = text.rfind("\xFF\xDA"s);
+  const std::string scan = text.substr(last, text.size() - 2 - last);
+  std::string longer = text.substr(0, text.size() - 2);
+  for (int i = 0; i < 600; ++i) longer += scan;
+  longer += "\xFF\xD9";
+  for (const DecodeMode mode : {DecodeMode::photo, DecodeMode::official}) {
+    const Error error = error_of({longer.begin(), longer.end()}, mode);
+    EXPECT_NE(std::string(error.what()).find("scans"), std::string::npos) << error.what();
+  }
+}
+
 TEST(Decode, WrongChecksumsOfPngChunksAreDamage) {
   const Bytes bytes = test::file_bytes(test::data_folder() / "palette4.png");
   const std::string text(bytes.begin(), bytes.end());

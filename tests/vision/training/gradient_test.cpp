@@ -6,6 +6,7 @@
 #include "training/data_order.h"
 #include "training/named_tensors.h"
 #include "training/random.h"
+#include "vision/classification_model.h"
 #include "vision/drop_path.h"
 
 #include <gtest/gtest.h>

@@ -55,6 +55,13 @@ TEST(LabelledImages, TablesOfIndices) {
   EXPECT_EQ(images.label(1), 4);
 }
 
+TEST(LabelledImages, AnOddIndexDoesNotMakeAMillionClasses) {
+  const test::TempDir folder;
+  test::write_class_folders(folder.path(), 2, 1, 8);
+  write_file(folder / "list.csv", "path,label\nclass0/0.bmp,0\nclass1/0.bmp,999999999\n");
+  EXPECT_THROW(LabelledImages(inputs_of(folder / "list.csv"), {}), Error);
+}
+
 TEST(LabelledImages, PicturesWithoutLabelsAreRefused) {
   const test::TempDir folder;
   test::write_class_folders(folder.path(), 1, 2, 8);

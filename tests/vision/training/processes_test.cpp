@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: The ttt authors
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/support/processes.h"
-
+#include "core/error.h"
 #include "core/weights/safetensors_writer.h"
 #include "core/weights/weight_file.h"
 #include "tests/support/compare.h"
@@ -17,6 +16,7 @@
 #include <torch/torch.h>
 
 #include <cstdlib>
+#include <dlfcn.h>
 #include <string>
 
 namespace ttt::test {
@@ -111,6 +111,23 @@ TEST(Processes, TwoGiveTheGradientsOfTheJointBatch) {
       }
     }
   }
+}
+
+TEST(Processes, TheNcclModuleOpens) {
+  void* module = ::dlopen("libttt_nccl.so", RTLD_NOW | RTLD_LOCAL);
+  const std::string problem = module == nullptr ? ::dlerror() : "";
+  if (problem.starts_with("libttt_nccl.so")) GTEST_SKIP() << "not built: " << problem;
+  ASSERT_NE(module, nullptr) << problem;
+  EXPECT_NE(::dlsym(module, "ttt_create_nccl_backend"), nullptr);
+}
+
+TEST(Processes, LocalRankIsANumber) {
+  ::setenv("LOCAL_RANK", "3", 1);
+  EXPECT_EQ(training::ProcessGroup::local_rank(), 3);
+  ::setenv("LOCAL_RANK", "x", 1);
+  EXPECT_THROW(training::ProcessGroup::local_rank(), Error);
+  ::unsetenv("LOCAL_RANK");
+  EXPECT_EQ(training::ProcessGroup::local_rank(), 0);
 }
 
 TEST(Processes, OneIsNone) {
