@@ -30,7 +30,8 @@ double length(const ops::SwigluMatrices& m) {
 }
 
 ops::SwigluMatrices zeros_like(const ops::SwigluMatrices& m) {
-  return {at::zeros_like(m.w0), at::zeros_like(m.w1), at::zeros_like(m.w2)};
+  return {at::zeros(m.w0.sizes(), m.w0.options()), at::zeros(m.w1.sizes(), m.w1.options()),
+          at::zeros(m.w2.sizes(), m.w2.options())};
 }
 
 /// One reconstruction in progress.

@@ -54,7 +54,8 @@ PreparedSubLayer LvsmRenderer::Parts::prepared(const LvsmSubLayerModule& sub,
   result.name = std::move(name);
   result.heads = sub.heads;
   result.norm = kept(sub.ln->weight);
-  result.projection = factor(sub.c_proj->weight);
+  if (sub.options.kind != SubLayerKind::fast_weights)
+    result.projection = factor(sub.c_proj->weight);
   if (sub.options.kind == SubLayerKind::mlp) {
     result.hidden = factor(sub.c_fc->weight);
     return result;
@@ -69,7 +70,8 @@ PreparedSubLayer LvsmRenderer::Parts::prepared(const LvsmSubLayerModule& sub,
     return result;
   }
   // The weight of the output norm goes into the columns of the projection behind it.
-  result.projection = factor(sub.c_proj->weight * sub.o_norm->weight.repeat({sub.heads}));
+  result.projection =
+      (kept(sub.c_proj->weight) * kept(sub.o_norm->weight).repeat({sub.heads})).to(options.dtype);
   result.rate = kept(sub.lr_fc->weight);
   result.rate_bias = kept(sub.lr_fc->bias);
   result.start.weights = {kept(sub.w0).unsqueeze(0), kept(sub.w1).unsqueeze(0),

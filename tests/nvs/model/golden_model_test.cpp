@@ -101,6 +101,7 @@ TEST_P(GoldenModel, ReconstructAndRender) {
       }
     }
     for (const bool other : {false, true}) {
+      if (other && !golden.tensors.contains("f64.render_other_size.out")) continue;
       const at::Tensor expected =
           golden.tensors.at(other ? "f64.render_other_size.out" : "f64.render.out")[b];
       const nvs::CameraTensors targets = golden.targets(b, other);

@@ -101,8 +101,7 @@ INSTANTIATE_TEST_SUITE_P(
                    3,
                    256,
                    256,
-                   {.dtype = at::kBFloat16, .tile_tokens = 256}}),
-    [](const auto& info) { return "Case" + std::to_string(info.index); });
+                   {.dtype = at::kBFloat16, .tile_tokens = 256}}));
 
 TEST(Memory, WeightsAndStateOfPublishedModels) {
   const nvs::LvsmConfig& config = nvs::find_lvsm_preset("lact_l24_d768_ttt2x").config;
