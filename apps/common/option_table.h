@@ -79,6 +79,11 @@ class OptionTable {
   /// list.
   void positional(std::vector<std::string> names) { positional_ = std::move(names); }
   void add_preset(Preset preset) { presets_.push_back(std::move(preset)); }
+  /// Tells for a --config file whether it is the command's own affair instead of a list of options.
+  void own_config(std::function<bool(const std::string& path)> test) {
+    own_config_ = std::move(test);
+  }
+  bool is_own_config(const std::string& path) const { return own_config_ && own_config_(path); }
   /// A paragraph at the end of the long help.
   void note(std::string_view text) { notes_.emplace_back(text); }
 
@@ -107,6 +112,7 @@ class OptionTable {
   std::vector<std::string> positional_;
   std::vector<Preset> presets_;
   std::vector<std::string> notes_;
+  std::function<bool(const std::string&)> own_config_;
 };
 
 }  // namespace ttt::cli

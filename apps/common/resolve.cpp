@@ -94,7 +94,8 @@ void resolve_options(OptionTable& table, const std::vector<std::string>& argumen
   const Layer command_line = read_command_line(table, arguments);
   const Layer environment = read_environment(table);
   Layer config;
-  if (const Assignment* path = strongest({&command_line, &environment}, "config"))
+  if (const Assignment* path = strongest({&command_line, &environment}, "config");
+      path != nullptr && !table.is_own_config(path->value))
     config = read_config_file(table, path->value);
   Layer preset;
   if (const Assignment* choice = strongest({&command_line, &environment, &config}, "preset"))
