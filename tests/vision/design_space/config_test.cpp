@@ -4,6 +4,7 @@
 #include "core/weights/safetensors_writer.h"
 #include "layers/module_weights.h"
 #include "tests/support/paths.h"
+#include "vision/classification_model.h"
 #include "vision/classifier.h"
 #include "vision/model_catalog.h"
 
