@@ -59,9 +59,9 @@ int inspect_command(const std::vector<std::string>& arguments) {
   options.path = parsed.weights;
   options.weights_key = parsed.weights_key;
   options.format = parsed.format == "json" ? InspectFormat::json : InspectFormat::text;
-  options.recognise = [](const std::vector<TensorInfo>& tensors) {
-    const std::string classifier = recognised_model(tensors);
-    return classifier.empty() ? recognised_lvsm(tensors) : classifier;
+  options.recognise = [](const WeightFile& file) {
+    const std::string classifier = recognised_model(file);
+    return classifier.empty() ? recognised_lvsm(file.tensors()) : classifier;
   };
   std::ostringstream text;
   run_inspect(options, text);
