@@ -6,6 +6,7 @@
 #include "apps/common/general_options.h"
 #include "apps/common/help.h"
 #include "apps/common/output.h"
+#include "apps/render/models.h"
 #include "apps/weight_tools/inspect.h"
 #include "core/error.h"
 
@@ -58,7 +59,10 @@ int inspect_command(const std::vector<std::string>& arguments) {
   options.path = parsed.weights;
   options.weights_key = parsed.weights_key;
   options.format = parsed.format == "json" ? InspectFormat::json : InspectFormat::text;
-  options.recognise = recognised_model;
+  options.recognise = [](const WeightFile& file) {
+    const std::string classifier = recognised_model(file);
+    return classifier.empty() ? recognised_lvsm(file.tensors()) : classifier;
+  };
   std::ostringstream text;
   run_inspect(options, text);
   write_stdout(text.str());

@@ -8,6 +8,7 @@
 #include "apps/common/output.h"
 #include "apps/common/text.h"
 #include "apps/program.h"
+#include "apps/render/models.h"
 #include "core/device.h"
 #include "kernels/registry.h"
 
@@ -38,6 +39,12 @@ OptionTable list_table(ListOptions& options) {
   table.positional({"topic"});
   add_general_options(table, options.general, false);
   return table;
+}
+
+Json list_all_models() {
+  Json list = list_models();
+  for (Json& model : list_lvsm_models()) list.push_back(std::move(model));
+  return list;
 }
 
 Json list_presets() {
@@ -105,7 +112,7 @@ struct Topic {
   bool in_all;
 };
 
-constexpr std::array<Topic, 6> kTopics{{{"models", list_models, true},
+constexpr std::array<Topic, 6> kTopics{{{"models", list_all_models, true},
                                         {"presets", list_presets, true},
                                         {"devices", list_devices_json, true},
                                         {"backends", list_backends, true},

@@ -4,15 +4,16 @@
 
 #include "apps/classify.h"
 #include "apps/common/console.h"
-#include "apps/common/nearest.h"
 #include "apps/common/output.h"
 #include "apps/convert.h"
 #include "apps/inspect.h"
 #include "apps/list.h"
+#include "apps/render.h"
 #include "apps/selftest.h"
 #include "apps/train.h"
 #include "apps/version.h"
 #include "core/error.h"
+#include "core/nearest.h"
 
 #include <spdlog/fmt/fmt.h>
 
@@ -91,8 +92,10 @@ int run_help(const std::vector<std::string>& arguments) {
 }  // namespace
 
 std::span<const Command> commands() {
-  static constexpr std::array<Command, 6> kCommands{{
+  static constexpr std::array<Command, 7> kCommands{{
       {"classify", "label pictures", classify_command, describe_classify},
+      {"render", "render new views of a scene from posed pictures", render_command,
+       describe_render},
       {"train", "train a classifier on labelled pictures", train_command, describe_train},
       {"inspect", "what a weight file holds", inspect_command, describe_inspect},
       {"convert", "write weights as safetensors", convert_command, describe_convert},

@@ -123,13 +123,19 @@ void Run::restore(std::int64_t step) {
 }
 
 void Run::check_settings(const Metadata& saved, const std::string& where) const {
-  for (const auto& [key, value] : run_metadata()) {
+  const Metadata current = run_metadata();
+  const auto setting = [](const Metadata& metadata, const std::string& key) {
+    const auto found = metadata.find(key);
+    return found == metadata.end() ? "absent" : found->second;
+  };
+  Metadata all = saved;  // a setting may be missing on either side
+  all.insert(current.begin(), current.end());
+  for (const auto& [key, ignored] : all) {
     if (!key.starts_with(kSettingPrefix)) continue;
-    const auto found = saved.find(key);
-    const std::string before = found == saved.end() ? "absent" : found->second;
-    TTT_CHECK(before == value, usage,
+    const std::string before = setting(saved, key), now = setting(current, key);
+    TTT_CHECK(before == now, usage,
               fmt::format("the run was started with {} = {}, now it is {}",
-                          key.substr(kSettingPrefix.size()), printable(before), printable(value)),
+                          key.substr(kSettingPrefix.size()), printable(before), printable(now)),
               where, "restore that setting, or start anew with --overwrite");
   }
 }

@@ -27,7 +27,7 @@ struct BatchPosition {
 
 struct BatchResult {
   double loss = 0;  ///< unscaled mean over the batch
-  /// Inner-loop norms and losses by layer, such as {"blocks.0.attn/gated_loss_before", 0.1}.
+  /// Inner-loop norms and losses by layer, such as {"blocks.0.attn/gated_linear_loss_before", 0.1}.
   Metrics norms;
 };
 

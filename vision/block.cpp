@@ -37,7 +37,7 @@ Block::Block(const BlockOptions& options) : index_(options.index) {
   cpe_ = register_module("cpe", std::make_shared<layers::DepthwiseConv>(dim));
   norm1_ = register_module("norm1", norm());
   // rope (H-ViT3): its table is computed for the size at hand, the stored one is never needed
-  attn_ = register_module("attn", std::make_shared<TttBlock>(dim, options.heads));
+  attn_ = register_module("attn", make_token_mixer(dim, options.heads, options.inner));
   norm2_ = register_module("norm2", norm());
   mlp_ = register_module(
       "mlp", std::make_shared<Mlp>(dim, dim * options.mlp_ratio, options.depthwise_mlp));

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "layers/holders.h"
-#include "vision/ttt_block.h"
+#include "vision/token_mixer.h"
 
 #include <memory>
 #include <string>
@@ -16,6 +16,7 @@ struct BlockOptions {
   std::int64_t heads = 0;
   std::int64_t mlp_ratio = 4;
   double layer_norm_epsilon = 1e-6;
+  InnerConfig inner = {};
   bool depthwise_mlp = false;  ///< H-ViT3's MLP: a depthwise convolution and a second GELU inside
 };
 
@@ -37,7 +38,7 @@ class Mlp : public torch::nn::Module {
 class Block : public torch::nn::Module {
  public:
   explicit Block(const BlockOptions& options);
-  /// x [B,N,C] on the grid -> [B,N,C]; `rope` as in TttBlock::forward.
+  /// x [B,N,C] on the grid -> [B,N,C]; `rope` as in TokenMixer::forward.
   at::Tensor forward(const at::Tensor& input, Grid grid, const ops::RopeTable* rope,
                      const ForwardContext& context, const std::string& name) const;
   void initialize(at::Generator generator);
@@ -46,7 +47,7 @@ class Block : public torch::nn::Module {
   std::int64_t index_;
   std::shared_ptr<layers::DepthwiseConv> cpe_;
   std::shared_ptr<layers::LayerNorm> norm1_, norm2_;
-  std::shared_ptr<TttBlock> attn_;
+  std::shared_ptr<TokenMixer> attn_;
   std::shared_ptr<Mlp> mlp_;
 };
 

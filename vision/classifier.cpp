@@ -32,7 +32,7 @@ std::string suggest(const std::optional<ModelSpec>& recognized, const std::strin
 ModelSpec resolve_spec(const WeightFile& file, const std::string& preset,
                        const std::optional<ModelSpec>& recognized) {
   if (preset.empty()) {
-    const std::string other = recognized ? "" : describe_weights(file.tensors());
+    const std::string other = recognized ? "" : describe_weights({file.tensors()});
     TTT_CHECK(recognized, weights,
               "these are not the weights of a ViT3 or H-ViT3 classifier" +
                   (other.empty() ? "" : " but of " + other),
@@ -44,6 +44,8 @@ ModelSpec resolve_spec(const WeightFile& file, const std::string& preset,
   const TensorInfo* head = file.find("head.weight");
   if (head != nullptr && head->shape.size() == 2 && head->shape[0] > 0)
     spec.set_classes(head->shape[0]);
+  // What the inner models learn by can't be seen in the tensors, so the file has the word.
+  if (recognized) spec.set_inner(recognized->inner());
   return spec;
 }
 
@@ -81,7 +83,8 @@ Classifier Classifier::load(const ClassifierOptions& options) {
     TTT_CHECK(!options.weights.empty(), usage, "no weights were given", "--weights",
               "give a checkpoint with --weights FILE, or --model NAME --random-weights for a test");
     const WeightFile file = WeightFile::open(options.weights, {options.weights_key});
-    const std::optional<ModelSpec> recognized = recognize_model(file.tensors());
+    const std::optional<ModelSpec> recognized =
+        recognize_model({file.tensors(), file.metadata(), options.weights});
     result.spec_ = resolve_spec(file, options.model, recognized);
     result.model_ = result.spec_.build();
     const LoadOptions load{.allow_missing = options.allow_missing,

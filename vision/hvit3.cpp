@@ -98,6 +98,7 @@ class Stage : public torch::nn::Module {
                                                .heads = config.heads[index],
                                                .mlp_ratio = config.mlp_ratio,
                                                .layer_norm_epsilon = kLayerNormEpsilon,
+                                               .inner = config.inner,
                                                .depthwise_mlp = true})));
     if (index + 1 < kStages)
       downsample_ = register_module("downsample", make_downsample(dim_, config.dims[index + 1]));

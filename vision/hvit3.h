@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "vision/design_space/config.h"
+
 #include <array>
 #include <cstdint>
 #include <memory>
@@ -20,6 +22,7 @@ struct HVit3Config {
   std::array<std::int64_t, kStages> heads{2, 4, 10, 16};
   std::int64_t classes = 1000;
   std::int64_t mlp_ratio = 4;
+  InnerConfig inner = {};  ///< the published TTT blocks, or others of the design space
   bool operator==(const HVit3Config&) const = default;
 };
 

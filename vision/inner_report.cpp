@@ -34,31 +34,31 @@ at::Tensor squared_raw_norms(const at::Tensor& step, at::IntArrayRef dims) {
 
 InnerStepReport report_inner_step(const std::string& layer, const GatedLinearStep& gated,
                                   const DepthwiseStep& depthwise, const ForwardContext& context) {
-  InnerStepReport report;
-  report.layer = layer;
-  report.steps = context.inner_update ? 1 : 0;
+  InnerStepReport report{.layer = layer, .steps = context.inner_update ? 1 : 0};
+  InnerModelReport gated_report{.model = "gated_linear"}, depthwise_report{.model = "depthwise"};
 
   const auto gated_loss = [&](const ops::InnerWeights& weights) {
     const double rows = static_cast<double>(gated.k.size(0) * gated.k.size(1) * weights.w1.size(1));
     return inner_loss(ops::gated_linear_apply(gated.k, weights, context.backend), gated.v, rows);
   };
-  report.gated_loss_before = gated_loss(gated.before);
-  report.gated_loss_after = gated_loss(gated.after);
+  gated_report.loss_before = gated_loss(gated.before);
+  gated_report.loss_after = gated_loss(gated.after);
   const at::Tensor step =
       at::stack({gated.before.w1 - gated.after.w1, gated.before.w2 - gated.after.w2});
-  report.gated_gradient_norm = std::sqrt(item(squared_raw_norms(step, {-2}).mean()));
+  gated_report.gradient_norm = std::sqrt(item(squared_raw_norms(step, {-2}).mean()));
   const at::Tensor start = at::stack({gated.before.w1, gated.before.w2}).expand_as(step);
-  report.gated_update_ratio = item(step.norm() / start.norm());
+  gated_report.update_ratio = item(step.norm() / start.norm());
 
   const auto depthwise_loss = [&](const at::Tensor& kernels) {
     return inner_loss(ops::depthwise_apply(depthwise.k, kernels, context.backend), depthwise.v,
                       static_cast<double>(depthwise.k.numel()));
   };
-  report.depthwise_loss_before = depthwise_loss(depthwise.before);
-  report.depthwise_loss_after = depthwise_loss(depthwise.after);
+  depthwise_report.loss_before = depthwise_loss(depthwise.before);
+  depthwise_report.loss_after = depthwise_loss(depthwise.after);
   const at::Tensor kernel_step = depthwise.before - depthwise.after;
-  report.depthwise_gradient_norm = std::sqrt(item(squared_raw_norms(kernel_step, {1, 2}).mean()));
-  report.depthwise_update_ratio = item(kernel_step.norm() / depthwise.before.norm());
+  depthwise_report.gradient_norm = std::sqrt(item(squared_raw_norms(kernel_step, {1, 2}).mean()));
+  depthwise_report.update_ratio = item(kernel_step.norm() / depthwise.before.norm());
+  report.models = {gated_report, depthwise_report};
   return report;
 }
 

@@ -9,19 +9,39 @@ namespace {
 
 constexpr std::int64_t kFloatBytes = 4;
 
+/// Maps [N,C] that an inner step without an op of its own holds at once: keys, values, prediction
+/// and error, and what is between; convolutions read nine neighbours of every token.
+std::int64_t inner_maps(const InnerConfig& inner) {
+  constexpr std::int64_t kEnds = 4;
+  switch (inner.model) {
+    case InnerModelKind::conv:
+    case InnerModelKind::depthwise:
+      return kEnds + 3 * 9;
+    case InnerModelKind::mlp2:
+      return kEnds + 3 * inner.width;
+    case InnerModelKind::mlp3:
+    case InnerModelKind::swiglu:
+      return kEnds + 5 * inner.width;
+    default:
+      return inner.is_published() ? 0 : kEnds + 5;
+  }
+}
+
 /// Elements that a transformer block holds at once: the residual stream, its normalised copy, and
 /// either the TTT part (qkv, mixed, projection) or the MLP part (`mlp_maps` hidden maps, result).
-std::int64_t block_elements(std::int64_t tokens, std::int64_t dim, std::int64_t heads,
-                            std::int64_t mlp_ratio, std::int64_t mlp_maps) {
+template <typename Config>
+std::int64_t block_elements(const Config& c, std::int64_t tokens, std::int64_t dim,
+                            std::int64_t heads, std::int64_t mlp_maps) {
   const std::int64_t head_dim = dim / heads;
-  const std::int64_t inner = 3 * dim + 3 * head_dim + dim + head_dim + dim;
-  const std::int64_t mlp = mlp_maps * mlp_ratio * dim + dim;
+  const std::int64_t inner =
+      3 * dim + 3 * head_dim + dim + head_dim + dim + inner_maps(c.inner) * dim;
+  const std::int64_t mlp = mlp_maps * c.mlp_ratio * dim + dim;
   return tokens * (2 * dim + std::max(inner, mlp));
 }
 
 std::int64_t activation_elements(const Vit3Config& c, std::int64_t width, std::int64_t height) {
   const std::int64_t tokens = (width / c.patch) * (height / c.patch);
-  return block_elements(tokens, c.dim, c.heads, c.mlp_ratio, /*mlp_maps=*/1);
+  return block_elements(c, tokens, c.dim, c.heads, /*mlp_maps=*/1);
 }
 
 std::int64_t activation_elements(const HVit3Config& c, std::int64_t width, std::int64_t height) {
@@ -31,7 +51,7 @@ std::int64_t activation_elements(const HVit3Config& c, std::int64_t width, std::
   for (std::size_t i = 0; i < kStages; ++i) {
     const std::int64_t stride = std::int64_t{4} << i;
     const std::int64_t tokens = (width / stride) * (height / stride);
-    peak = std::max(peak, block_elements(tokens, c.dims[i], c.heads[i], c.mlp_ratio, 2));
+    peak = std::max(peak, block_elements(c, tokens, c.dims[i], c.heads[i], /*mlp_maps=*/2));
     // Patch merging expands to four times the next stage's channels before it shrinks the grid.
     if (i + 1 < kStages)
       peak = std::max(peak, tokens * (c.dims[i] + 4 * c.dims[i + 1] + c.dims[i + 1]));

@@ -100,12 +100,22 @@ class ShapeIndex {
   std::unordered_map<std::string, const std::vector<std::int64_t>*> shapes_;
 };
 
-std::optional<ModelSpec> recognize_vit3(const ShapeIndex& shapes) {
+/// Heads of a stage: from the shape of w1, else (convolutions have none) from the metadata.
+std::int64_t heads_of(const ShapeIndex& shapes, const std::string& blocks,
+                      const std::optional<StoredInner>& inner, std::size_t stage) {
+  const std::int64_t heads = shapes.block_size(blocks, ".attn.w1", 4, 1);
+  if (heads > 0 || !inner || stage >= inner->heads.size()) return heads;
+  return inner->heads[stage];
+}
+
+std::optional<ModelSpec> recognize_vit3(const ShapeIndex& shapes,
+                                        const std::optional<StoredInner>& inner) {
   Vit3Config config;
   const std::string blocks = "blocks.";
   config.depth = shapes.count(blocks);
   config.dim = shapes.block_size(blocks, ".norm1.weight", 1, 0);
-  config.heads = shapes.block_size(blocks, ".attn.w1", 4, 1);
+  config.heads = heads_of(shapes, blocks, inner, 0);
+  if (inner) config.inner = inner->config;
   config.mlp_ratio = shapes.mlp_ratio(blocks);
   config.patch = shapes.size("patch_embed.proj.weight", 4, 2);
   config.classes = shapes.size("head.weight", 2, 0);
@@ -116,13 +126,15 @@ std::optional<ModelSpec> recognize_vit3(const ShapeIndex& shapes) {
   return ModelSpec{config};
 }
 
-std::optional<ModelSpec> recognize_hvit3(const ShapeIndex& shapes) {
+std::optional<ModelSpec> recognize_hvit3(const ShapeIndex& shapes,
+                                         const std::optional<StoredInner>& inner) {
   HVit3Config config;
+  if (inner) config.inner = inner->config;
   for (std::size_t i = 0; i < kStages; ++i) {
     const std::string blocks = fmt::format("layers.{}.blocks.", i);
     config.depths[i] = shapes.count(blocks);
     config.dims[i] = shapes.block_size(blocks, ".norm1.weight", 1, 0);
-    config.heads[i] = shapes.block_size(blocks, ".attn.w1", 4, 1);
+    config.heads[i] = heads_of(shapes, blocks, inner, i);
     config.mlp_ratio = shapes.mlp_ratio(blocks);
     if (config.depths[i] == 0 || config.dims[i] == 0 || config.heads[i] == 0 ||
         config.mlp_ratio == 0)
@@ -145,14 +157,52 @@ std::string describe_dit3(const ShapeIndex& shapes) {
                      shapes.size("x_embedder.proj.weight", 4, 2), labels - 1);
 }
 
+std::string inner_suffix(const InnerConfig& inner) {
+  return inner.is_published() ? "" : "; inner model " + describe(inner);
+}
+
 std::string describe(const Vit3Config& c) {
-  return fmt::format("vit3 (dim {}, depth {}, heads {}, patch {}, {} classes)", c.dim, c.depth,
-                     c.heads, c.patch, c.classes);
+  return fmt::format("vit3 (dim {}, depth {}, heads {}, patch {}, {} classes{})", c.dim, c.depth,
+                     c.heads, c.patch, c.classes, inner_suffix(c.inner));
 }
 
 std::string describe(const HVit3Config& c) {
-  return fmt::format("hvit3 (dims {}, depths {}, heads {}, {} classes)", fmt::join(c.dims, ","),
-                     fmt::join(c.depths, ","), fmt::join(c.heads, ","), c.classes);
+  return fmt::format("hvit3 (dims {}, depths {}, heads {}, {} classes{})", fmt::join(c.dims, ","),
+                     fmt::join(c.depths, ","), fmt::join(c.heads, ","), c.classes,
+                     inner_suffix(c.inner));
+}
+
+/// "ttt.inner" of a file.
+std::optional<StoredInner> stored_inner(const WeightContents& contents) {
+  const auto found = contents.metadata.find(kInnerKey);
+  if (found == contents.metadata.end()) return std::nullopt;
+  return read_inner_metadata(found->second, contents.file);
+}
+
+/// What is recognised must be buildable: the metadata could give any number of heads.
+void check_heads(const ModelSpec& spec, const std::optional<StoredInner>& inner,
+                 const std::string& file) {
+  if (!inner) return;
+  std::vector<std::int64_t> dims, heads;
+  if (const auto* vit3 = std::get_if<Vit3Config>(&spec.config)) {
+    dims = {vit3->dim};
+    heads = {vit3->heads};
+  } else {
+    const auto& config = std::get<HVit3Config>(spec.config);
+    dims.assign(config.dims.begin(), config.dims.end());
+    heads.assign(config.heads.begin(), config.heads.end());
+  }
+  TTT_CHECK(heads == inner->heads, weights,
+            fmt::format("the metadata \"{}\" speaks of {} heads, the tensors of {}", kInnerKey,
+                        fmt::join(inner->heads, ","), fmt::join(heads, ",")),
+            printable(file), "write the file again with ttt");
+  for (std::size_t i = 0; i < dims.size(); ++i)
+    TTT_CHECK(
+        dims[i] % heads[i] == 0, weights,
+        fmt::format("the metadata \"{}\" speaks of {} heads, which {} channels can't be split "
+                    "into",
+                    kInnerKey, heads[i], dims[i]),
+        printable(file), "write the file again with ttt");
 }
 
 }  // namespace
@@ -178,6 +228,26 @@ void ModelSpec::set_classes(std::int64_t classes) {
   std::visit([&](auto& c) { c.classes = classes; }, config);
 }
 
+const InnerConfig& ModelSpec::inner() const {
+  return std::visit([](const auto& c) -> const InnerConfig& { return c.inner; }, config);
+}
+
+void ModelSpec::set_inner(const InnerConfig& inner) {
+  std::visit([&](auto& c) { c.inner = inner; }, config);
+}
+
+Metadata ModelSpec::metadata() const {
+  if (inner().is_published()) return {};
+  StoredInner stored{inner(), {}};
+  if (const auto* vit3 = std::get_if<Vit3Config>(&config)) {
+    stored.heads = {vit3->heads};
+  } else {
+    const auto& heads = std::get<HVit3Config>(config).heads;
+    stored.heads.assign(heads.begin(), heads.end());
+  }
+  return {{kInnerKey, inner_metadata(stored)}};
+}
+
 std::shared_ptr<ClassificationModel> ModelSpec::build() const {
   if (const auto* vit3 = std::get_if<Vit3Config>(&config)) return make_vit3(*vit3);
   return make_hvit3(std::get<HVit3Config>(config));
@@ -197,15 +267,18 @@ const ModelPreset& find_preset(std::string_view name) {
               "use one of " + names);
 }
 
-std::optional<ModelSpec> recognize_model(std::span<const TensorInfo> tensors) {
-  const ShapeIndex shapes(tensors);
-  if (auto spec = recognize_vit3(shapes)) return spec;
-  return recognize_hvit3(shapes);
+std::optional<ModelSpec> recognize_model(const WeightContents& contents) {
+  const ShapeIndex shapes(contents.tensors);
+  const std::optional<StoredInner> inner = stored_inner(contents);
+  std::optional<ModelSpec> spec = recognize_vit3(shapes, inner);
+  if (!spec) spec = recognize_hvit3(shapes, inner);
+  if (spec) check_heads(*spec, inner, contents.file);
+  return spec;
 }
 
-std::string describe_weights(std::span<const TensorInfo> tensors) {
-  if (const auto spec = recognize_model(tensors)) return spec->name();
-  const ShapeIndex shapes(tensors);
+std::string describe_weights(const WeightContents& contents) {
+  if (const auto spec = recognize_model(contents)) return spec->name();
+  const ShapeIndex shapes(contents.tensors);
   if (std::string dit3 = describe_dit3(shapes); !dit3.empty()) return dit3;
   if (shapes.contains("roi_head.mask_head.conv_logits.weight")) return "mask_rcnn";
   if (shapes.contains("decode_head.conv_seg.weight")) return "upernet";

@@ -5,6 +5,7 @@
 #include "core/weights/weight_file.h"
 #include "vision/hvit3.h"
 #include "vision/vit3.h"
+#include "vision/weights_metadata.h"
 
 #include <memory>
 #include <optional>
@@ -27,6 +28,10 @@ struct ModelSpec {
   std::string name() const;
   std::int64_t classes() const;
   void set_classes(std::int64_t classes);
+  const InnerConfig& inner() const;
+  void set_inner(const InnerConfig& inner);
+  /// What weight files must say beside their tensors ("ttt.inner"): nothing for published blocks.
+  Metadata metadata() const;
   std::shared_ptr<ClassificationModel> build() const;
 };
 
@@ -44,14 +49,23 @@ std::span<const ModelPreset> model_presets();
 /// The preset of this name or official name. Throws Error(usage) that lists the names.
 const ModelPreset& find_preset(std::string_view name);
 
-/// The architecture that these weights belong to, told from names and shapes alone; nothing when no
-/// ViT3 or H-ViT3 model has such tensors. Works as long as one block of each stage is complete.
-std::optional<ModelSpec> recognize_model(std::span<const TensorInfo> tensors);
+/// The tensors of a weight file and what it says about them.
+struct WeightContents {
+  std::span<const TensorInfo> tensors;
+  Metadata metadata = {};
+  std::string file = {};  ///< for messages
+};
+
+/// The architecture that these weights belong to, told from names and shapes, and for TTT blocks
+/// other than the published from the metadata; nothing when no ViT3 or H-ViT3 model has such
+/// tensors. Works as long as one block of each stage is complete. Throws Error(weights) for
+/// metadata that are malformed or speak of another model.
+std::optional<ModelSpec> recognize_model(const WeightContents& contents);
 
 /// A name for what these weights are, also where we can't run them as a classifier: a classifier's
 /// ModelSpec::name(), "dit3 (…)" for image generation, "mask_rcnn", "upernet", "vae"; empty when
-/// nothing fits. For messages and `ttt inspect`.
-std::string describe_weights(std::span<const TensorInfo> tensors);
+/// nothing fits. Throws as recognize_model. For messages and `ttt inspect`.
+std::string describe_weights(const WeightContents& contents);
 
 /// Tensor names of official files that carry nothing a model must load.
 std::vector<std::string> ignored_tensors();

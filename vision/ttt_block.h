@@ -2,10 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "kernels/rope_2d/rope_2d.h"
 #include "kernels/ttt_gated_linear/ttt_gated_linear.h"
 #include "layers/holders.h"
-#include "vision/forward_context.h"
+#include "vision/token_mixer.h"
 
 #include <memory>
 #include <string>
@@ -17,14 +16,12 @@ namespace ttt::vision {
 /// linear map per head, a 3×3 depthwise convolution on an extra head) take one gradient step on the
 /// keys and values of the image, then answer its queries. Source: LeapLabTHU/ViTTT: ttt_block.py.
 /// Keys: w1, w2 [1,heads,d,d], w3 [d,1,3,3], qkv.* [3C+3d, C], proj.* [C, C+d]; d = C / heads.
-class TttBlock : public torch::nn::Module {
+class TttBlock : public TokenMixer {
  public:
   TttBlock(std::int64_t dim, std::int64_t heads);
-  /// x [B,N,C] on the grid -> [B,N,C]. `rope` rotates the queries and keys of the gated model; null
-  /// for none. `name` is the block's module path, for traces and reports.
   at::Tensor forward(const at::Tensor& x, Grid grid, const ops::RopeTable* rope,
-                     const ForwardContext& context, const std::string& name) const;
-  void initialize(at::Generator generator);
+                     const ForwardContext& context, const std::string& name) const override;
+  void initialize(at::Generator generator) override;
 
  private:
   struct Projections;

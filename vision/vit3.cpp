@@ -51,7 +51,8 @@ BlockOptions block_options(const Vit3Config& config, std::int64_t index) {
           .dim = config.dim,
           .heads = config.heads,
           .mlp_ratio = config.mlp_ratio,
-          .layer_norm_epsilon = kLayerNormEpsilon};
+          .layer_norm_epsilon = kLayerNormEpsilon,
+          .inner = config.inner};
 }
 
 class Vit3 : public ClassificationModel {

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "vision/design_space/config.h"
+
 #include <cstdint>
 #include <memory>
 
@@ -18,6 +20,7 @@ struct Vit3Config {
   std::int64_t patch = 16;
   std::int64_t classes = 1000;
   std::int64_t mlp_ratio = 4;
+  InnerConfig inner = {};  ///< the published TTT blocks, or others of the design space
   bool operator==(const Vit3Config&) const = default;
 };
 

@@ -15,8 +15,8 @@ nlohmann::ordered_json list_models() {
   return list;
 }
 
-std::string recognised_model(const std::vector<TensorInfo>& tensors) {
-  return vision::describe_weights(tensors);
+std::string recognised_model(const WeightFile& file) {
+  return vision::describe_weights({file.tensors(), file.metadata(), file.path().string()});
 }
 
 }  // namespace ttt::cli

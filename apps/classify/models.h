@@ -14,7 +14,8 @@ namespace ttt::cli {
 /// The published models: name, official_name, about.
 nlohmann::ordered_json list_models();
 
-/// Name of the model that these tensors belong to; empty when it is none that we know.
-std::string recognised_model(const std::vector<TensorInfo>& tensors);
+/// Name of the model that a weight file holds; empty when it is none that we know. Throws
+/// Error(weights) for metadata that contradict the tensors.
+std::string recognised_model(const WeightFile& file);
 
 }  // namespace ttt::cli

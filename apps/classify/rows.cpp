@@ -112,20 +112,14 @@ Json make_row(const vision::ClassifyRow& row, const std::string& name,
 Json inner_json(std::span<const vision::InnerStepReport> reports) {
   Json layers = Json::array();
   for (const vision::InnerStepReport& report : reports) {
-    const auto model = [](double before, double after, double gradient, double update) {
-      return Json{{"loss_before", significant(before, kReportDigits)},
-                  {"loss_after", significant(after, kReportDigits)},
-                  {"gradient_norm", significant(gradient, kReportDigits)},
-                  {"update_ratio", significant(update, kReportDigits)}};
-    };
-    layers.push_back(
-        {{"layer", report.layer},
-         {"steps", report.steps},
-         {"learning_rate", report.learning_rate},
-         {"gated_linear", model(report.gated_loss_before, report.gated_loss_after,
-                                report.gated_gradient_norm, report.gated_update_ratio)},
-         {"depthwise", model(report.depthwise_loss_before, report.depthwise_loss_after,
-                             report.depthwise_gradient_norm, report.depthwise_update_ratio)}});
+    Json layer{
+        {"layer", report.layer}, {"steps", report.steps}, {"learning_rate", report.learning_rate}};
+    for (const vision::InnerModelReport& model : report.models)
+      layer[model.model] = {{"loss_before", significant(model.loss_before, kReportDigits)},
+                            {"loss_after", significant(model.loss_after, kReportDigits)},
+                            {"gradient_norm", significant(model.gradient_norm, kReportDigits)},
+                            {"update_ratio", significant(model.update_ratio, kReportDigits)}};
+    layers.push_back(std::move(layer));
   }
   return layers;
 }

@@ -5,6 +5,7 @@
 #include "apps/classify/features.h"
 #include "apps/classify/sheet.h"
 #include "apps/common/console.h"
+#include "apps/common/memory.h"
 #include "apps/common/output.h"
 #include "apps/common/run_record.h"
 #include "apps/common/text.h"

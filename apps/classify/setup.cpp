@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apps/classify/setup.h"
 
+#include "apps/common/memory.h"
 #include "apps/common/text.h"
 #include "core/assets.h"
 #include "core/log.h"
@@ -13,8 +14,6 @@
 
 #include <algorithm>
 #include <array>
-#include <fstream>
-#include <sstream>
 
 namespace ttt::cli {
 namespace {
@@ -93,17 +92,6 @@ std::string preprocess_text(const ClassifySetup& setup, const ClassifyOptions& o
   return fmt::format("{}x{}, {}, bicubic, mean {}, std {}, decode {} ({})", preprocess.width,
                      preprocess.height, rule, numbers_text(preprocess.mean),
                      numbers_text(preprocess.std), options.decode, setup.preprocess_origin);
-}
-
-/// First number of a line like "MemAvailable:   123 kB" or of a file that is just a number.
-std::optional<std::int64_t> number_in(const std::string& path, const std::string& label) {
-  std::ifstream file(path);
-  for (std::string line; std::getline(file, line);) {
-    if (!line.starts_with(label)) continue;
-    std::int64_t value = 0;
-    if (std::istringstream(line.substr(label.size())) >> value) return value;
-  }
-  return std::nullopt;
 }
 
 /// What a user gets who names no model at all: something that works.
@@ -217,19 +205,6 @@ std::int64_t memory_need(const ClassifySetup& setup, std::size_t pictures) {
   return vision::estimate_memory(setup.classifier.spec(), std::max<std::int64_t>(batch, 1),
                                  setup.job.preprocess.width, setup.job.preprocess.height,
                                  setup.dtype);
-}
-
-std::optional<std::int64_t> memory_available() {
-  const std::optional<std::int64_t> kibibytes = number_in("/proc/meminfo", "MemAvailable:");
-  if (!kibibytes) return std::nullopt;
-  std::int64_t available = *kibibytes * 1024;
-  // A container's own limit, where there is one ("max" is not a number).
-  const auto limit = number_in("/sys/fs/cgroup/memory.max", "");
-  const auto used = number_in("/sys/fs/cgroup/memory.current", "");
-  const auto cache = number_in("/sys/fs/cgroup/memory.stat", "inactive_file ");
-  if (limit && used)
-    available = std::min(available, std::max<std::int64_t>(0, *limit - *used + cache.value_or(0)));
-  return available;
 }
 
 void check_memory(const ClassifySetup& setup, std::size_t pictures) {

@@ -42,8 +42,6 @@ nlohmann::ordered_json describe(const ClassifySetup& setup, const ClassifyOption
 
 /// Bytes that classifying so many pictures needs at its peak.
 std::int64_t memory_need(const ClassifySetup& setup, std::size_t pictures);
-/// Bytes that can still be taken on this machine without swapping; nothing when unknown.
-std::optional<std::int64_t> memory_available();
 /// Throws Error(memory) with advice when the need is larger than what is there.
 void check_memory(const ClassifySetup& setup, std::size_t pictures);
 

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apps/common/command_line.h"
 
-#include "apps/common/nearest.h"
 #include "core/error.h"
+#include "core/nearest.h"
 
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
@@ -127,7 +127,9 @@ const Option& known_option(OptionTable& table, std::string_view name, const std:
   if (option != nullptr) return *option;
   std::vector<std::string> names;
   for (const Option& known : table.options()) names.push_back(known.text.name);
-  const std::string nearest = nearest_name(name, names);
+  std::string wanted(name);
+  std::replace(wanted.begin(), wanted.end(), '.', '-');
+  const std::string nearest = nearest_name(wanted, names);
   throw Error(ErrorKind::usage, fmt::format("unknown option \"{}\"", printable(name, 80)), where,
               nearest.empty()
                   ? fmt::format("`ttt {} --help all` lists the options", table.command())

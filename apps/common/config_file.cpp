@@ -7,6 +7,7 @@
 #include <spdlog/fmt/fmt.h>
 #include <yaml-cpp/yaml.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -43,8 +44,30 @@ struct Reader {
     return node.Scalar();
   }
 
+  /// Whether a map under this key can stand for options, as `inner: {loss: mse}` for inner-loss.
+  bool is_group(const std::string& key) const {
+    if (table.find(key) != nullptr) return false;
+    const auto& options = table.options();
+    return std::any_of(options.begin(), options.end(), [&](const Option& option) {
+      return option.text.name.starts_with(key + "-");
+    });
+  }
+
+  void add_group(const std::string& key, const YAML::Node& group) {
+    for (const auto& entry : group) {
+      const std::string name = key + "." + scalar(entry.first, place(entry.first));
+      add(entry.first, name, entry.second, place(entry.first));
+    }
+  }
+
   void add(const YAML::Node& key_node, const YAML::Node& value, const std::string& origin) {
     const std::string key = scalar(key_node, place(key_node));
+    if (value.IsMap() && is_group(key)) return add_group(key, value);
+    add(key_node, key, value, origin);
+  }
+
+  void add(const YAML::Node& key_node, const std::string& key, const YAML::Node& value,
+           const std::string& origin) {
     const std::string where = place(key_node, printable(key, 80));
     const Option& option = known_option(table, key, where);
     const std::string& name = option.text.name;

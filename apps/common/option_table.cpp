@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apps/common/option_table.h"
 
-#include "apps/common/nearest.h"
 #include "core/error.h"
+#include "core/nearest.h"
 
 #include <spdlog/fmt/fmt.h>
 #include <spdlog/fmt/ranges.h>
@@ -24,6 +24,7 @@ Json json_of(const std::optional<Value>& value) {
 std::string kebab(std::string_view name) {
   std::string result(name);
   std::replace(result.begin(), result.end(), '_', '-');
+  std::replace(result.begin(), result.end(), '.', '-');
   return result;
 }
 
@@ -88,6 +89,15 @@ void OptionTable::add_number(OptionText text, std::optional<double>& target, Ran
         target = parse_real(values.back(), range, where);
       },
       [&target] { return json_of(target); });
+}
+
+void OptionTable::add_number(OptionText text, double& target, Range range) {
+  add(
+      std::move(text), "number", describe(range),
+      [&target, range](const Option::Values& values, const std::string& where) {
+        target = parse_real(values.back(), range, where);
+      },
+      [&target] { return Json(target); });
 }
 
 void OptionTable::add_text(OptionText text, std::string& target) {

@@ -66,6 +66,7 @@ class OptionTable {
   void add_switch(OptionText text, bool& target);
   void add_integer(OptionText text, std::int64_t& target, Range range);
   void add_integer(OptionText text, std::optional<std::int64_t>& target, Range range);
+  void add_number(OptionText text, double& target, Range range);
   void add_number(OptionText text, std::optional<double>& target, Range range);
   void add_text(OptionText text, std::string& target);
   void add_choice(OptionText text, std::string& target, std::vector<std::string> choices);
@@ -78,6 +79,11 @@ class OptionTable {
   /// list.
   void positional(std::vector<std::string> names) { positional_ = std::move(names); }
   void add_preset(Preset preset) { presets_.push_back(std::move(preset)); }
+  /// Tells for a --config file whether it is the command's own affair instead of a list of options.
+  void own_config(std::function<bool(const std::string& path)> test) {
+    own_config_ = std::move(test);
+  }
+  bool is_own_config(const std::string& path) const { return own_config_ && own_config_(path); }
   /// A paragraph at the end of the long help.
   void note(std::string_view text) { notes_.emplace_back(text); }
 
@@ -88,7 +94,7 @@ class OptionTable {
   const std::vector<std::string>& notes() const { return notes_; }
   const std::vector<Option>& options() const { return options_; }
   std::vector<Option>& options() { return options_; }
-  /// By kebab-case or snake_case name; null when there is none.
+  /// By kebab-case or snake_case name, or with dots as in "inner.loss"; null when there is none.
   Option* find(std::string_view name);
   const Option& at(std::string_view name) const;
   /// All names, switches also as "no-…"; for suggestions.
@@ -106,6 +112,7 @@ class OptionTable {
   std::vector<std::string> positional_;
   std::vector<Preset> presets_;
   std::vector<std::string> notes_;
+  std::function<bool(const std::string&)> own_config_;
 };
 
 }  // namespace ttt::cli

@@ -4,8 +4,8 @@
 
 #include "apps/common/command_line.h"
 #include "apps/common/config_file.h"
-#include "apps/common/nearest.h"
 #include "core/error.h"
+#include "core/nearest.h"
 
 #include <spdlog/fmt/fmt.h>
 
@@ -94,7 +94,8 @@ void resolve_options(OptionTable& table, const std::vector<std::string>& argumen
   const Layer command_line = read_command_line(table, arguments);
   const Layer environment = read_environment(table);
   Layer config;
-  if (const Assignment* path = strongest({&command_line, &environment}, "config"))
+  if (const Assignment* path = strongest({&command_line, &environment}, "config");
+      path != nullptr && !table.is_own_config(path->value))
     config = read_config_file(table, path->value);
   Layer preset;
   if (const Assignment* choice = strongest({&command_line, &environment, &config}, "preset"))

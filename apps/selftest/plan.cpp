@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apps/selftest/plan.h"
 
-#include "apps/common/nearest.h"
 #include "core/error.h"
+#include "core/nearest.h"
 #include "vision/selftest.h"
 
 #include <spdlog/fmt/ranges.h>

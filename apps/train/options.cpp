@@ -73,6 +73,38 @@ void add_model(OptionTable& table, TrainOptions& options) {
                  options.weights_key);
 }
 
+void add_inner(OptionTable& table, TrainOptions& options) {
+  table.group("Inner training");
+  vision::InnerSettings& inner = options.inner;
+  table.add_choice({.name = "inner-model",
+                    .value = "MODEL",
+                    .help = "what every TTT block trains on its picture; vit3: gated_linear, and "
+                            "depthwise on one more head"},
+                   inner.model, vision::inner_model_names());
+  table.add_integer({.name = "inner-width",
+                     .value = "N",
+                     .help = "hidden width of mlp2, mlp3 and swiglu, in widths of a head"},
+                    inner.width, {1, vision::kLargestInnerWidth});
+  table.add_choice({.name = "inner-loss", .value = "LOSS", .help = "loss of the inner training"},
+                   inner.loss, vision::inner_loss_names());
+  table.add_text({.name = "inner-batch",
+                  .value = "full|N/k",
+                  .help = "tokens per inner step: all N, or the parts of N/2, N/3, … in turn"},
+                 inner.batch);
+  table.add_integer({.name = "inner-epochs", .value = "N", .help = "passes over the tokens"},
+                    inner.epochs, {1, vision::kLargestInnerEpochs});
+  table.add_number({.name = "inner-lr", .value = "X", .help = "learning rate of the inner steps"},
+                   inner.lr, {0, vision::kLargestInnerRate});
+  table.add_choice({.name = "inner-lr-rule",
+                    .value = "RULE",
+                    .help = "fixed, or dynamic: each token counts by a learned weight of 0 to 1"},
+                   inner.lr_rule, vision::inner_rate_rule_names());
+  table.add_choice({.name = "inner-clip",
+                    .value = "RULE",
+                    .help = "column: gradients of output columns are divided by their norm + 1"},
+                   inner.clip, vision::inner_clip_names());
+}
+
 void add_picture(OptionTable& table, TrainOptions& options) {
   table.group("Picture");
   table.add_size({.name = "size",
@@ -284,6 +316,7 @@ OptionTable train_table(TrainOptions& options) {
   OptionTable table("train", "Train a classifier on labelled pictures.");
   add_data(table, options);
   add_model(table, options);
+  add_inner(table, options);
   add_picture(table, options);
   add_augmentation(table, options);
   add_optimisation(table, options);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "apps/common/general_options.h"
+#include "vision/design_space/config.h"
 
 #include <array>
 #include <optional>
@@ -28,6 +29,8 @@ struct TrainOptions {
   std::int64_t patch = 16;
   std::string weights;
   std::string weights_key;
+  // Inner training
+  vision::InnerSettings inner;
   // Picture
   std::optional<PixelSize> size;
   std::optional<double> crop_pct = 0.875;

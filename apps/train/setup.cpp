@@ -36,7 +36,7 @@ std::vector<std::int64_t> parse_list(const std::string& text, std::size_t count,
   return values;
 }
 
-vision::ModelSpec parse_model(const TrainOptions& options) {
+vision::ModelSpec parse_dimensions(const TrainOptions& options) {
   if (options.model == "vit3")
     return {vision::Vit3Config{.dim = parse_list(options.dims, 1, "--dims")[0],
                                .depth = parse_list(options.depths, 1, "--depths")[0],
@@ -53,6 +53,12 @@ vision::ModelSpec parse_model(const TrainOptions& options) {
   fill(config.depths, options.depths, "--depths");
   fill(config.heads, options.heads, "--heads");
   return {config};
+}
+
+vision::ModelSpec parse_model(const TrainOptions& options) {
+  vision::ModelSpec spec = parse_dimensions(options);
+  spec.set_inner(vision::parse_inner(options.inner));
+  return spec;
 }
 
 /// The pictures to train on: the split "train" where there is one.
@@ -188,8 +194,13 @@ training::TrainerOptions trainer_options_of(const TrainOptions& options, std::ui
 }
 
 /// Loads --weights into the model, all but a classifier of another number of classes.
-void load_initial_weights(vision::ClassificationModel& model, const TrainOptions& options) {
+void load_initial_weights(vision::ClassificationModel& model, const vision::ModelSpec& spec,
+                          const TrainOptions& options) {
   const WeightFile file = WeightFile::open(options.weights, {.weights_key = options.weights_key});
+  const auto stored = vision::recognize_model({file.tensors(), file.metadata(), options.weights});
+  if (stored && stored->inner() != spec.inner())
+    log_warning("the checkpoint was trained with the inner model {}, this run trains {}",
+                describe(stored->inner()), describe(spec.inner()));
   std::vector<ParameterSlot> slots = layers::parameter_slots(model);
   LoadOptions load{.ignored = vision::ignored_tensors()};
   const TensorInfo* head = file.find("head.weight");
@@ -230,17 +241,21 @@ TrainSetup set_up_training(const TrainOptions& options) {
   setup.task_options = task_options_of(options, seed);
   setup.task_options.device = device.device;
   setup.task_options.processes = setup.trainer.processes;
+  // The published blocks go without saying, so that runs of earlier versions can be resumed.
+  if (!setup.spec.inner().is_published())
+    setup.task_options.fixed_settings = {{"inner model", describe(setup.spec.inner())}};
   const auto model = setup.spec.build();
   const PreprocessOptions& size = setup.task_options.augment.preprocess;
   vision::check_image_size(size.width, size.height, model->size_multiple());
   model->initialize(seed);
-  if (!options.weights.empty()) load_initial_weights(*model, options);
+  if (!options.weights.empty()) load_initial_weights(*model, setup.spec, options);
   for (const at::Tensor& parameter : model->parameters()) setup.parameters += parameter.numel();
   const bool averaged = setup.trainer.ema_decay && !options.overfit_one_batch;
   setup.task = std::make_unique<vision::ClassificationTask>(
       model, averaged ? setup.spec.build() : nullptr, setup.data, setup.validation,
       setup.task_options);
-  training::Metadata metadata{{"ttt.model", setup.spec.name()}};
+  training::Metadata metadata = setup.spec.metadata();
+  metadata["ttt.model"] = setup.spec.name();
   vision::write_preprocess_metadata(metadata, size);
   vision::write_label_metadata(metadata, setup.data->classes());
   setup.task->set_metadata(std::move(metadata));

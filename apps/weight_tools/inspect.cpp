@@ -112,7 +112,7 @@ void print_text(const WeightFile& file, const std::string& model, std::ostream& 
 
 void run_inspect(const InspectOptions& options, std::ostream& output) {
   const WeightFile file = WeightFile::open(options.path, {options.weights_key});
-  const std::string model = options.recognise ? options.recognise(file.tensors()) : "";
+  const std::string model = options.recognise ? options.recognise(file) : "";
   if (options.format == InspectFormat::json)
     print_json(file, model, output);
   else

@@ -9,8 +9,8 @@
 
 namespace ttt::cli {
 
-/// Names the model that a set of tensors belongs to ("hvit3_s", …), or returns "".
-using ModelRecogniser = std::function<std::string(const std::vector<TensorInfo>&)>;
+/// Names the model that a weight file holds ("hvit3_s", …), or returns "".
+using ModelRecogniser = std::function<std::string(const WeightFile&)>;
 
 enum class InspectFormat { text, json };
 

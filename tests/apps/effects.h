@@ -16,6 +16,7 @@ std::map<std::string, Effect> list_effects();
 std::map<std::string, Effect> inspect_effects();
 std::map<std::string, Effect> convert_effects();
 std::map<std::string, Effect> classify_effects();
+std::map<std::string, Effect> render_effects();
 std::map<std::string, Effect> selftest_effects();
 std::map<std::string, Effect> train_effects();
 

@@ -12,9 +12,10 @@ namespace ttt::test {
 namespace {
 
 std::map<std::string, std::map<std::string, Effect>> all_effects() {
-  return {{"list", list_effects()},         {"inspect", inspect_effects()},
-          {"convert", convert_effects()},   {"classify", classify_effects()},
-          {"selftest", selftest_effects()}, {"train", train_effects()}};
+  return {{"list", list_effects()},       {"inspect", inspect_effects()},
+          {"convert", convert_effects()}, {"classify", classify_effects()},
+          {"render", render_effects()},   {"selftest", selftest_effects()},
+          {"train", train_effects()}};
 }
 
 TEST(Flags, EachHasAnEffectTest) {
@@ -63,6 +64,19 @@ TEST(Flags, OfClassifyHaveAnEffect3) {
 }
 TEST(Flags, OfClassifyHaveAnEffect4) {
   check(classify_effects(), 3, 4);
+}
+
+TEST(Flags, OfRenderHaveAnEffect1) {
+  check(render_effects(), 0, 4);
+}
+TEST(Flags, OfRenderHaveAnEffect2) {
+  check(render_effects(), 1, 4);
+}
+TEST(Flags, OfRenderHaveAnEffect3) {
+  check(render_effects(), 2, 4);
+}
+TEST(Flags, OfRenderHaveAnEffect4) {
+  check(render_effects(), 3, 4);
 }
 
 }  // namespace

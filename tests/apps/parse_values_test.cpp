@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apps/common/parse_values.h"
 
-#include "apps/common/nearest.h"
 #include "core/error.h"
+#include "core/nearest.h"
 
 #include <gtest/gtest.h>
 

@@ -68,9 +68,17 @@ void add_recipe_effects(Effects& effects, const Folder& folder) {
                                     {"ema-decay", "0.5"},
                                     {"seed", "2"},
                                     {"dtype", "bf16"},
+                                    {"inner-model", "linear"},
+                                    {"inner-loss", "mse"},
+                                    {"inner-batch", "N/2"},
+                                    {"inner-epochs", "2"},
+                                    {"inner-lr", "0.5"},
+                                    {"inner-lr-rule", "dynamic"},
+                                    {"inner-clip", "none"},
                                     {"max-steps", "2"},
                                     {"epochs", "3"}})
     add(flag, value);
+  add("inner-width", "3", {"--inner-model", "mlp2"});
   add("padding", "1", {"--crop", "pad"});
   add("accumulate", "2", {"--batch", "2"});
   add("min-learning-rate", "0.05");
@@ -216,7 +224,7 @@ void add_output_effects(Effects& effects, const Folder& folder) {
     folder->weights("norms", {"--overwrite", "--norms-steps", "2"});
     const std::string text = read_text_file(folder->path("norms/norms.csv"));
     EXPECT_TRUE(contains(text, "gradient_norm,blocks.0.attn.qkv,"));
-    EXPECT_TRUE(contains(text, "gated_update_ratio,blocks.1.attn,"));
+    EXPECT_TRUE(contains(text, "gated_linear_update_ratio,blocks.1.attn,"));
   };
   effects["preview"] = [=] {
     EXPECT_EQ(run_ttt(folder->call("sheet", {"--preview", folder->path("sheet.png")})).code, 0);
@@ -242,7 +250,8 @@ void add_running_effects(Effects& effects, const Folder& folder) {
   effects["recompute"] = [=] {
     // Inner-loop reports need the results that recomputing doesn't keep.
     folder->weights("again", {"--overwrite", "--norms-steps", "1", "--recompute"});
-    EXPECT_FALSE(contains(read_text_file(folder->path("again/norms.csv")), "gated_update_ratio"));
+    EXPECT_FALSE(
+        contains(read_text_file(folder->path("again/norms.csv")), "gated_linear_update_ratio"));
   };
   effects["threads"] = [=] {
     EXPECT_EQ(run_ttt(folder->call("threads", {"--threads", "0"})).code, 2);

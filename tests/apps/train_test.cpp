@@ -116,6 +116,55 @@ TEST(Train, MistakesAreNamed) {
   expect_error(call({"--resume", "--epochs", "3"}), 2, "epochs = 2, now it is 3");
 }
 
+// The file alone says what its TTT blocks train, and by which loss.
+TEST(Train, InnerSettingsTravelWithTheWeights) {
+  const TrainingFolder folder;
+  write_text_file(folder.path("point.yaml"),
+                  "inner: {model: mlp2, width: 2, loss: dot, batch: N/2, epochs: 2, lr: 0.5, "
+                  "lr_rule: dynamic, clip: none}\n");
+  const std::string flat =
+      folder.weights("flat", {"--inner-model", "mlp2", "--inner-width", "2", "--inner-loss", "mse",
+                              "--inner-batch", "N/2", "--inner-epochs", "2", "--inner-lr", "0.5",
+                              "--inner-lr-rule", "dynamic", "--inner-clip", "none"});
+  EXPECT_EQ(
+      folder.weights("block", {"--config", folder.path("point.yaml"), "--set", "inner.loss=mse"}),
+      flat);
+  const std::string file = folder.path("block/checkpoints/step-00000003.safetensors");
+  const ProgramResult shown = run_ttt({"inspect", file});
+  EXPECT_TRUE(contains(shown.out, "inner model mlp2, width 2, loss mse, batch N/2")) << shown.out;
+  const ProgramResult result = run_ttt(
+      {"classify", "--weights", file, folder.path("data"), "--format", "jsonl", "--inner-report"});
+  EXPECT_EQ(result.code, 0) << result.err;
+  const auto inner = result.json_lines().at(0)["inner"][0];
+  EXPECT_EQ(inner["steps"], 4);
+  EXPECT_EQ(inner["learning_rate"], 0.5);
+  EXPECT_TRUE(inner.contains("mlp2"));
+
+  expect_error(run_ttt(folder.call("block", {"--resume"})), 2, "inner model", "--overwrite");
+  const ProgramResult started = run_ttt(folder.call("anew", {"--weights", file}));
+  expect_error(started, 3, "w_out");
+}
+
+TEST(Train, InnerMistakesAreNamed) {
+  const TrainingFolder folder;
+  const auto call = [&](const Arguments& more) { return run_ttt(folder.call("run", more)); };
+  expect_error(call({"--set", "inner.loss=ms"}), 2, "inner.loss=ms", "mse");
+  expect_error(call({"--set", "inner.los=mse"}), 2, "inner.los", "inner-loss");
+  expect_error(call({"--inner-model", "gated_lin"}), 2, "gated_lin", "gated_linear");
+  expect_error(call({"--inner-width", "2"}), 2, "no hidden layer", "mlp2");
+  expect_error(call({"--inner-batch", "3"}), 2, "inner.batch", "N/2");
+  const auto config = [&](const std::string& text) {
+    write_text_file(folder.path("bad.yaml"), text);
+    return call({"--config", folder.path("bad.yaml")});
+  };
+  expect_error(config("inner: {loss: mse, los: mse}\n"), 2, "inner.los", "inner-loss");
+  expect_error(config("inner:\n  loss: {a: b}\n"), 2, "bad.yaml:2", "inner.loss");
+  expect_error(config("inner: mse\n"), 2, "unknown option");
+  expect_error(config("iner: {loss: mse}\n"), 2, "iner");
+  expect_error(config("loss: {inner: mse}\n"), 2, "loss");
+  expect_error(config("inner: {loss: mse}\ninner-loss: dot\n"), 2, "given twice");
+}
+
 TEST(Train, UnreadablePicturesAreCountedAndExitFour) {
   const TrainingFolder folder;
   write_text_file(folder.path("data/class1/9.bmp"), "not a picture");

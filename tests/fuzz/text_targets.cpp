@@ -7,6 +7,7 @@
 #include "tests/fuzz/checks.h"
 #include "tests/fuzz/folder.h"
 #include "tests/fuzz/target.h"
+#include "vision/design_space/config.h"
 #include "vision/labels.h"
 #include "vision/weights_metadata.h"
 
@@ -143,7 +144,14 @@ Outcome read_metadata(std::string_view bytes) {
     for (const std::string& label : vision::read_label_metadata(metadata, "file"))
       digest.add(label);
   });
-  return {preprocess || labels, digest.value()};
+  const bool inner = succeeds(digest, {ErrorKind::weights}, [&] {
+    const vision::StoredInner stored = vision::read_inner_metadata(std::string(bytes), "file");
+    require(vision::parse_inner(vision::settings_of(stored.config)) == stored.config,
+            "inner settings don't survive");
+    for (const std::int64_t heads : stored.heads) require(heads > 0, "metadata is out of range");
+    digest.add(vision::inner_metadata(stored));
+  });
+  return {preprocess || labels || inner, digest.value()};
 }
 
 /// The first lines as names and patterns.

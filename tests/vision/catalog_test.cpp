@@ -54,7 +54,7 @@ TEST_P(PublishedKeys, AreThoseOfTheModel) {
     actual[slot.name] = slot.destination.sizes().vec();
   EXPECT_EQ(actual, expected);
 
-  const auto recognized = vision::recognize_model(keys);
+  const auto recognized = vision::recognize_model({keys});
   ASSERT_TRUE(recognized);
   EXPECT_EQ(recognized->name(), preset.name);
   EXPECT_EQ(recognized->config, preset.spec.config);
@@ -68,12 +68,13 @@ TEST(Catalog, OtherFamiliesAreNotTakenForClassifiers) {
   for (const char* name : {"DiTTT-S-2", "sd_vae_diffusers"}) {
     const std::string file = std::string("golden/vision/keys/") + name + ".txt";
     TTT_REQUIRE_SHARED(file);
-    EXPECT_FALSE(vision::recognize_model(read_keys(shared(file)))) << name;
+    EXPECT_FALSE(vision::recognize_model({read_keys(shared(file))})) << name;
   }
-  EXPECT_EQ(vision::describe_weights(read_keys(shared("golden/vision/keys/DiTTT-S-2.txt"))),
+  EXPECT_EQ(vision::describe_weights({read_keys(shared("golden/vision/keys/DiTTT-S-2.txt"))}),
             "dit3 (dim 384, depth 12, heads 6, patch 2, 1000 classes)");
-  EXPECT_EQ(vision::describe_weights(read_keys(shared("golden/vision/keys/sd_vae_diffusers.txt"))),
-            "vae");
+  EXPECT_EQ(
+      vision::describe_weights({read_keys(shared("golden/vision/keys/sd_vae_diffusers.txt"))}),
+      "vae");
   EXPECT_FALSE(vision::recognize_model({}));
   EXPECT_EQ(vision::describe_weights({}), "");
 }
@@ -83,7 +84,7 @@ TEST(Catalog, AMissingTensorDoesNotHideTheModel) {
   auto keys = read_keys(shared("golden/vision/keys/h_vittt_small.txt"));
   std::erase_if(keys,
                 [](const TensorInfo& t) { return t.name == "layers.0.blocks.0.norm1.weight"; });
-  const auto recognized = vision::recognize_model(keys);
+  const auto recognized = vision::recognize_model({keys});
   ASSERT_TRUE(recognized);
   EXPECT_EQ(recognized->name(), "hvit3_s");
 }

@@ -33,7 +33,7 @@ std::shared_ptr<vision::ClassificationModel> filled_model(const vision::ModelSpe
 std::shared_ptr<vision::ClassificationModel> loaded_model(const std::filesystem::path& path,
                                                           const std::string& weights_key) {
   const WeightFile file = WeightFile::open(path, {weights_key});
-  auto model = vision::recognize_model(file.tensors()).value().build();
+  auto model = vision::recognize_model({file.tensors(), file.metadata()}).value().build();
   const auto slots = layers::parameter_slots(*model);
   load_state_dict(file, slots, {.ignored = vision::ignored_tensors()});
   model->eval();

@@ -67,11 +67,15 @@ TEST_P(SmallModel, UpdateCanBeSwitchedOff) {
   for (std::size_t i = 0; i < on.size(); ++i) {
     EXPECT_EQ(on[i].steps, 1);
     EXPECT_EQ(off[i].steps, 0);
-    EXPECT_LT(on[i].gated_loss_after, on[i].gated_loss_before) << on[i].layer;
-    EXPECT_LT(on[i].depthwise_loss_after, on[i].depthwise_loss_before) << on[i].layer;
-    EXPECT_GT(on[i].gated_gradient_norm, 0);
-    EXPECT_EQ(off[i].gated_loss_after, off[i].gated_loss_before);
-    EXPECT_EQ(off[i].gated_update_ratio, 0);
+    ASSERT_EQ(on[i].models.size(), 2U);
+    for (std::size_t m = 0; m < 2; ++m) {
+      const auto &stepped = on[i].models[m], &kept = off[i].models[m];
+      EXPECT_EQ(stepped.model, m == 0 ? "gated_linear" : "depthwise");
+      EXPECT_LT(stepped.loss_after, stepped.loss_before) << on[i].layer;
+      EXPECT_GT(stepped.gradient_norm, 0);
+      EXPECT_EQ(kept.loss_after, kept.loss_before);
+      EXPECT_EQ(kept.update_ratio, 0);
+    }
   }
 }
 

@@ -26,16 +26,14 @@ at::Tensor soft_cross_entropy(const at::Tensor& logits, const at::Tensor& target
 
 Metrics inner_metrics(const std::vector<InnerStepReport>& reports) {
   Metrics metrics;
-  for (const InnerStepReport& r : reports) {
-    metrics.emplace_back(r.layer + "/gated_loss_before", r.gated_loss_before);
-    metrics.emplace_back(r.layer + "/gated_loss_after", r.gated_loss_after);
-    metrics.emplace_back(r.layer + "/gated_gradient_norm", r.gated_gradient_norm);
-    metrics.emplace_back(r.layer + "/gated_update_ratio", r.gated_update_ratio);
-    metrics.emplace_back(r.layer + "/depthwise_loss_before", r.depthwise_loss_before);
-    metrics.emplace_back(r.layer + "/depthwise_loss_after", r.depthwise_loss_after);
-    metrics.emplace_back(r.layer + "/depthwise_gradient_norm", r.depthwise_gradient_norm);
-    metrics.emplace_back(r.layer + "/depthwise_update_ratio", r.depthwise_update_ratio);
-  }
+  for (const InnerStepReport& report : reports)
+    for (const InnerModelReport& model : report.models) {
+      const std::string prefix = report.layer + "/" + model.model;
+      metrics.emplace_back(prefix + "_loss_before", model.loss_before);
+      metrics.emplace_back(prefix + "_loss_after", model.loss_after);
+      metrics.emplace_back(prefix + "_gradient_norm", model.gradient_norm);
+      metrics.emplace_back(prefix + "_update_ratio", model.update_ratio);
+    }
   return metrics;
 }
 
@@ -80,6 +78,7 @@ training::Metadata ClassificationTask::fixed_settings() const {
   training::Metadata settings{{"batch", std::to_string(options_.batch)},
                               {"training pictures", std::to_string(data_->size())},
                               {"classes", std::to_string(data_->classes().size())}};
+  settings.insert(options_.fixed_settings.begin(), options_.fixed_settings.end());
   if (options_.processes) settings["processes"] = std::to_string(options_.processes->size());
   return settings;
 }

@@ -30,6 +30,8 @@ struct ClassificationTaskOptions {
   ops::Backend backend = ops::Backend::automatic;
   c10::Device device{c10::DeviceType::CPU};
   std::shared_ptr<training::ProcessGroup> processes;  ///< null for one process
+  /// What else a resumed run must have in common with its start.
+  training::Metadata fixed_settings = {};
 };
 
 /// Image classification as a training task: soft-target cross-entropy on augmented, mixed pictures.

@@ -28,8 +28,8 @@ TEST(Inspect, JsonDescribesASafetensorsFile) {
       std::vector<NamedTensor>{{"w", at::ones({2, 3})}, {"n", at::ones({}, at::kLong)}},
       {{"size", "64"}});
   InspectOptions options{folder / "w.safetensors", "", InspectFormat::json, {}};
-  options.recognise = [](const std::vector<TensorInfo>& tensors) {
-    return tensors.size() == 2 ? "vit3_t" : "";
+  options.recognise = [](const WeightFile& file) {
+    return file.tensors().size() == 2 ? "vit3_t" : "";
   };
   const auto document = nlohmann::json::parse(inspect(options));
   EXPECT_EQ(document["schema"], 1);

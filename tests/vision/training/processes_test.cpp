@@ -8,6 +8,7 @@
 #include "tests/support/compare.h"
 #include "tests/support/paths.h"
 #include "tests/support/pictures.h"
+#include "tests/support/processes.h"
 #include "training/gradients.h"
 #include "vision/hvit3.h"
 #include "vision/training/classification_task.h"

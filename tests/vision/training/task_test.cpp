@@ -117,7 +117,7 @@ TEST_F(ClassificationTaskTest, ReportsInnerLoopNorms) {
   task->start_epoch(0, 0);
   const auto norms = task->forward_backward({.report_norms = true}).norms;
   EXPECT_EQ(norms.size(), 16U);
-  EXPECT_EQ(norms[0].first, "blocks.0.attn/gated_loss_before");
+  EXPECT_EQ(norms[0].first, "blocks.0.attn/gated_linear_loss_before");
 }
 
 TEST_F(ClassificationTaskTest, EvaluationCountsEverything) {

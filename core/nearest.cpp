@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: The ttt authors
 // SPDX-License-Identifier: Apache-2.0
-#include "apps/common/nearest.h"
+#include "core/nearest.h"
 
 #include <algorithm>
 #include <vector>
 
-namespace ttt::cli {
+namespace ttt {
 namespace {
 
 /// Longer words are not worth the quadratic time, and nobody mistypes one of our names that way.
@@ -60,4 +60,4 @@ std::string nearest_name(std::string_view word, std::span<const std::string> can
   return {};
 }
 
-}  // namespace ttt::cli
+}  // namespace ttt

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace ttt::cli {
+namespace ttt {
 
 /// Edits (insert, delete, replace, swap of neighbours) that turn one word into the other.
 int edit_distance(std::string_view a, std::string_view b);
@@ -15,4 +15,4 @@ int edit_distance(std::string_view a, std::string_view b);
 /// away, or sharing its beginning or a dash-separated part ("batch-size" means "batch").
 std::string nearest_name(std::string_view word, std::span<const std::string> candidates);
 
-}  // namespace ttt::cli
+}  // namespace ttt

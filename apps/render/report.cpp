@@ -1,0 +1,111 @@
+// SPDX-FileCopyrightText: The ttt authors
+// SPDX-License-Identifier: Apache-2.0
+#include "apps/render/report.h"
+
+#include "apps/common/text.h"
+#include "core/error.h"
+
+#include <spdlog/fmt/fmt.h>
+
+namespace ttt::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int kReportDigits = 9;
+
+std::string number_text(const Json& object, const char* key, int decimals) {
+  const auto found = object.find(key);
+  if (found == object.end() || !found->is_number()) return "-";
+  return fmt::format("{:.{}f}", found->get<double>(), decimals);
+}
+
+std::string inner_table(const Json& layers) {
+  std::string text =
+      fmt::format("  {:<26} {:>10} {:>12} {:>12} {:>10} {:>10} {:>8}\n", "update", "rate",
+                  "loss before", "loss after", "gradient", "weights", "change");
+  for (const Json& layer : layers)
+    text += fmt::format("  {:<26} {:>10.4g} {:>12.5g} {:>12.5g} {:>10.4g} {:>10.4g} {:>7.2f}%\n",
+                        layer["layer"].get<std::string>(), layer["learning_rate"].get<double>(),
+                        layer["loss_before"].get<double>(), layer["loss_after"].get<double>(),
+                        layer["gradient_norm"].get<double>(), layer["weight_norm"].get<double>(),
+                        100 * layer["update_ratio"].get<double>());
+  return text;
+}
+
+/// For people: a line for each picture, then what each scene came to.
+class TableRenderer : public ResultRenderer {
+ public:
+  std::string row(const Json& row) override {
+    std::string text;
+    const std::string scene = printable(get_name(row, "scene"));
+    if (scene != scene_) text = (scene_.empty() ? "" : "\n") + scene + "\n";
+    scene_ = scene;
+    if (row["status"] == "error") {
+      const std::string view = row.contains("view") ? dump_json(row["view"]) : "";
+      return text + fmt::format("  {:>6}  error: {}\n", view, row["error"].get<std::string>());
+    }
+    text += fmt::format("  {:>6}", row["view"].get<std::int64_t>());
+    if (row.contains("psnr"))
+      text += fmt::format("  {:>6} dB  SSIM {:>6}", number_text(row, "psnr", 2),
+                          number_text(row, "ssim", 4));
+    if (row.contains("file")) text += "  " + printable(get_name(row, "file"));
+    return text + "\n";
+  }
+
+  std::string end(const Json& summary) override {
+    std::string text;
+    for (const Json& scene : summary["scenes"]) {
+      text += fmt::format("\n{}: {} inputs", printable(get_name(scene, "scene")),
+                          scene["input_views"].get<std::int64_t>());
+      if (scene.contains("reconstruct_ms"))
+        text +=
+            fmt::format(", {} tokens reconstructed in {:.0f} ms",
+                        scene["tokens"].get<std::int64_t>(), scene["reconstruct_ms"].get<double>());
+      if (scene.contains("render_ms_per_view"))
+        text += fmt::format(", {:.0f} ms a view", scene["render_ms_per_view"].get<double>());
+      text += "\n";
+      if (scene.contains("mean"))
+        text += fmt::format(
+            "  mean PSNR {} dB, SSIM {} over {} views (PSNR of the mean error {})\n",
+            number_text(scene["mean"], "psnr", 2), number_text(scene["mean"], "ssim", 4),
+            scene["measured"].get<std::int64_t>(), number_text(scene, "psnr_of_mean_error", 2));
+      if (scene.contains("inner")) text += inner_table(scene["inner"]);
+    }
+    return text;
+  }
+
+ private:
+  std::string scene_;
+};
+
+}  // namespace
+
+Json inner_json(std::span<const nvs::FastWeightReport> reports) {
+  Json layers = Json::array();
+  for (const nvs::FastWeightReport& report : reports)
+    layers.push_back({{"layer", report.layer},
+                      {"learning_rate", significant(report.learning_rate, kReportDigits)},
+                      {"loss_before", significant(report.loss_before, kReportDigits)},
+                      {"loss_after", significant(report.loss_after, kReportDigits)},
+                      {"gradient_norm", significant(report.gradient_norm, kReportDigits)},
+                      {"weight_norm", significant(report.weight_norm, kReportDigits)},
+                      {"update_ratio", significant(report.update_ratio, kReportDigits)}});
+  return layers;
+}
+
+std::unique_ptr<ResultRenderer> make_render_renderer(ResultFormat format) {
+  if (format == ResultFormat::jsonl) return make_jsonl_renderer();
+  if (format == ResultFormat::json) return make_json_renderer();
+  if (format == ResultFormat::table) return std::make_unique<TableRenderer>();
+  std::vector<CsvColumn> columns;
+  for (const char* name : {"scene", "view", "status", "psnr", "ssim", "file", "error"})
+    columns.push_back({name, [name](const Json& row) -> std::string {
+                         const auto found = row.find(name);
+                         if (found == row.end() || found->is_null()) return {};
+                         return found->is_string() ? found->get<std::string>() : dump_json(*found);
+                       }});
+  return make_csv_renderer(std::move(columns));
+}
+
+}  // namespace ttt::cli

@@ -1,0 +1,438 @@
+// SPDX-FileCopyrightText: The ttt authors
+// SPDX-License-Identifier: Apache-2.0
+#include "apps/render/scene_run.h"
+
+#include "apps/common/memory.h"
+#include "apps/common/run_record.h"
+#include "apps/common/text.h"
+#include "apps/render/report.h"
+#include "core/atomic_file.h"
+#include "core/cancel.h"
+#include "core/error.h"
+#include "core/log.h"
+#include "core/weights/safetensors_writer.h"
+#include "nvs/model/memory_estimate.h"
+#include "nvs/output/update_plot.h"
+#include "nvs/scene/rig.h"
+
+#include <ATen/ATen.h>
+#include <spdlog/fmt/fmt.h>
+
+#include <algorithm>
+
+namespace ttt::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Clock = std::chrono::steady_clock;
+
+constexpr double kMebibyte = 1024.0 * 1024.0;
+
+double milliseconds_since(Clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+}
+
+std::span<const float> values(const at::Tensor& picture) {
+  return {picture.const_data_ptr<float>(), static_cast<std::size_t>(picture.numel())};
+}
+
+Image to_image(const at::Tensor& picture) {
+  return nvs::from_planes(values(picture), static_cast<int>(picture.size(2)),
+                          static_cast<int>(picture.size(1)));
+}
+
+std::int64_t views_per_call(const RenderSetup& setup) {
+  const std::int64_t tokens =
+      nvs::token_count(setup.config, 1, setup.render_size.width, setup.render_size.height);
+  return std::max<std::int64_t>(1, setup.run.tile_tokens / tokens);
+}
+
+nvs::MemoryEstimate estimate(const RenderSetup& setup, std::int64_t inputs, std::int64_t frames) {
+  return nvs::estimate_memory(
+      setup.config,
+      {inputs, std::min(frames, views_per_call(setup)), setup.size.width, setup.size.height,
+       setup.render_size.width, setup.render_size.height},
+      setup.run);
+}
+
+bool reconstructs(const RenderOptions& options) {
+  return options.inner_update && (options.state.empty() || options.add_views);
+}
+
+Json number_or_null(std::optional<double> value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+}  // namespace
+
+SceneRun::SceneRun(const RenderJob& job, std::optional<RenderScene> scene, RenderPaths paths)
+    : job_(job), scene_(std::move(scene)), paths_(std::move(paths)) {
+  if (!scene_) return;
+  name_ = scene_->scene.name;
+  // The scene's warnings have named them.
+  for (const nvs::Frame& frame : scene_->scene.frames)
+    if (!frame.usable()) failed_.push_back(frame.name + ": " + frame.problem);
+}
+
+std::int64_t SceneRun::chunk_views() const {
+  return views_per_call(job_.setup);
+}
+
+void SceneRun::load_state() {
+  const RenderOptions& options = job_.options;
+  state_ = nvs::load_scene_state(options.state);
+  const std::string where = printable(options.state);
+  TTT_CHECK(state_.config == job_.setup.config, weights,
+            fmt::format("the state belongs to {}, the weights are {}", state_.config.name(),
+                        job_.setup.config.name()),
+            where, "use the weights that the state was made with");
+  TTT_CHECK(state_.weights_hash == job_.setup.weights_hash.get(), weights,
+            "the state was made with other weights", where,
+            "use the weights that the state was made with");
+  TTT_CHECK(options.mode == "auto" || options.mode == state_.mode, usage,
+            fmt::format("the state is in mode {}", state_.mode), "--mode " + options.mode,
+            "leave out --mode");
+  if (scene_) {
+    scene_->mode = state_.mode;
+    scene_->normalization = state_.normalization;
+  } else {
+    name_ = state_.scene;
+  }
+  log_info("state: {}, {} input views of {}x{}, mode {}", printable(state_.scene), state_.views,
+           state_.width, state_.height, state_.mode);
+}
+
+void SceneRun::run() {
+  const RenderOptions& options = job_.options;
+  if (!options.state.empty())
+    load_state();
+  else
+    normalize(*scene_, job_.setup, options);
+  const bool pictures = !paths_.output.empty() || !paths_.tensors.empty() ||
+                        !paths_.metrics.empty() || !paths_.sheet.empty();
+  if (!pictures) {
+    check_memory();
+    obtain_state();
+    return write_files();
+  }
+  cameras_ = path_cameras(scene_ ? &*scene_ : nullptr,
+                          scene_ ? scene_->normalization : state_.normalization,
+                          scene_ ? scene_->mode : state_.mode, job_.setup, options);
+  check_memory();
+  open_output();
+  const auto total = static_cast<std::int64_t>(cameras_.size());
+  if (options.resume && output_->finished() == total) {
+    log_info("all {} pictures of {} are done", total, printable(name_));
+    finish_run_record(record_, record_name(paths_.output), "complete");
+    return;
+  }
+  try {
+    obtain_state();
+    render_frames();
+    if (!interrupted_) measure_targets();
+  } catch (...) {
+    if (!paths_.output.empty())
+      finish_run_record(record_, record_name(paths_.output),
+                        cancel_requested() ? "interrupted" : "failed");
+    throw;
+  }
+  write_files();
+}
+
+void SceneRun::check_memory() const {
+  if (job_.setup.device.device.is_cuda()) return;
+  const std::int64_t inputs =
+      reconstructs(job_.options) ? static_cast<std::int64_t>(scene_->selection.inputs.size()) : 0;
+  const nvs::MemoryEstimate need =
+      estimate(job_.setup, inputs, static_cast<std::int64_t>(cameras_.size()));
+  // The weights are loaded already.
+  const double more = static_cast<double>(need.peak() - need.weights) / kMebibyte;
+  const std::optional<std::int64_t> available = memory_available();
+  const double free = static_cast<double>(available.value_or(0)) / kMebibyte;
+  log_debug("estimated memory beside the weights: {:.0f} MiB", more);
+  TTT_CHECK(!available || more <= free, memory,
+            fmt::format("{} views of {} need about {:.0f} MiB, and {:.0f} MiB are free", inputs,
+                        to_string(job_.setup.size), more, free),
+            "--views, --size, --tile", "use fewer views, a smaller --size or a smaller --tile");
+}
+
+Json SceneRun::identity() const {
+  Json result = describe(job_.setup, job_.options);
+  // These change speed, or the last bits at most.
+  for (const char* key : {"weights", "device", "device_reason", "backend", "threads", "tile"})
+    result.erase(key);
+  result["scene"] = utf8_text(name_);
+  result["path"] = utf8_text(job_.options.path);
+  result["frames"] = cameras_.size();
+  result["start_index"] = job_.options.start_index;
+  result["mode"] = scene_ ? scene_->mode : state_.mode;
+  result["state"] = utf8_text(job_.options.state);
+  result["inner_update"] = job_.options.inner_update;
+  if (scene_) {
+    result["inputs"] = scene_->selection.inputs;
+    result["targets"] = scene_->selection.targets;
+  }
+  return result;
+}
+
+void SceneRun::open_output() {
+  const RenderOptions& options = job_.options;
+  record_ = begin_run_record(job_.table);
+  record_.update(describe(job_.setup, options));
+  record_["identity"] = identity();
+  const std::string record = record_name(paths_.output);
+  if (options.resume && std::filesystem::exists(run_record_path(record)))
+    check_same_run(read_run_record(record), record_, record);
+  const Json text{
+      {"program", "ttt render"},           {"scene", utf8_text(name_)},
+      {"model", job_.setup.config.name()}, {"weights_hash", job_.setup.weights_hash.get()},
+      {"path", utf8_text(options.path)},   {"identity", record_["identity"]}};
+  output_.emplace(paths_.output, static_cast<std::int64_t>(cameras_.size()), options,
+                  std::vector<PngText>{{"ttt", dump_json(text)}});
+  if (!paths_.output.empty()) finish_run_record(record_, record, "running");
+}
+
+nvs::PosedViews SceneRun::input_views() {
+  std::vector<nvs::View> views =
+      nvs::load_views(scene_->scene, scene_->selection.inputs,
+                      view_options(job_.setup.size, job_.options), job_.progress);
+  std::vector<nvs::Camera> cameras;
+  std::vector<const Image*> images;
+  for (const nvs::View& view : views) {
+    if (view.error) {
+      log_warning("{}", view.error->what());
+      failed_.push_back(view.error->what());
+      continue;
+    }
+    cameras.push_back(scene_->normalization.apply(view.camera));
+    images.push_back(&view.image);
+  }
+  if (images.empty()) {
+    const std::optional<Error>& first = views.front().error;
+    throw Error(ErrorKind::input, "no input view can be read: " + first->message(), first->where(),
+                first->hint());
+  }
+  nvs::PosedViews result{nvs::camera_tensors(cameras), nvs::image_bytes(images)};
+  if (!paths_.sheet.empty())
+    for (nvs::View& view : views)
+      if (!view.error)
+        sheet_inputs_.push_back({std::move(view.image), fmt::format("input {}", view.index)});
+  return result;
+}
+
+void SceneRun::reconstruct(const nvs::FastWeightMap* start) {
+  const nvs::PosedViews views = input_views();
+  const bool report = job_.options.inner_report || !paths_.inner_plot.empty();
+  const Clock::time_point begin = Clock::now();
+  log_info("reconstructing from {} views, {} tokens", views.cameras.views(),
+           nvs::token_count(job_.setup.config, views.cameras.views(), job_.setup.size.width,
+                            job_.setup.size.height));
+  nvs::FastWeightMap layers =
+      job_.setup.renderer->reconstruct(views, start, {job_.progress, report ? &reports_ : nullptr});
+  reconstruct_ms_ = milliseconds_since(begin);
+  state_.layers = std::move(layers);
+  state_.views += views.cameras.views();
+}
+
+void SceneRun::obtain_state() {
+  const RenderOptions& options = job_.options;
+  const bool fresh = options.state.empty();
+  if (fresh) {
+    state_.config = job_.setup.config;
+    state_.layers = job_.setup.renderer->initial_state();
+    state_.width = job_.setup.size.width;
+    state_.height = job_.setup.size.height;
+    state_.mode = scene_->mode;
+    state_.normalization = scene_->normalization;
+    state_.scene = utf8_text(name_);
+    state_.weights_hash = job_.setup.weights_hash.get();
+  }
+  if (reconstructs(options)) {
+    const nvs::FastWeightMap start = state_.layers;
+    reconstruct(&start);
+    if (!fresh) ++state_.updates;
+  }
+  if (!paths_.save_state.empty())
+    nvs::save_scene_state(
+        paths_.save_state, state_,
+        options.state_dtype == "bf16" ? layers::StateDtype::bfloat16 : layers::StateDtype::float32);
+}
+
+Json SceneRun::new_row(std::int64_t view) const {
+  Json row{{"schema", kSchema}};
+  put_name(row, "scene", name_);
+  row["view"] = view;
+  row["status"] = "ok";
+  return row;
+}
+
+void SceneRun::measure(int index, const at::Tensor& picture, const nvs::View* truth, Json& row) {
+  if (truth == nullptr || truth->error) {
+    if (truth != nullptr) {
+      log_warning("{}", truth->error->what());
+      failed_.push_back(truth->error->what());
+    }
+    return;
+  }
+  const std::vector<float> planes = nvs::to_planes(truth->image);
+  nvs::ViewMetrics metrics =
+      nvs::measure_view(values(picture), planes, truth->image.width, truth->image.height);
+  metrics.index = index;
+  metrics.file = scene_->scene.frames[static_cast<std::size_t>(index)].name;
+  const std::vector<int> leaked = nvs::leaked_targets(scene_->scene, scene_->selection);
+  metrics.leaked = std::find(leaked.begin(), leaked.end(), index) != leaked.end();
+  row["psnr"] = metrics.psnr;
+  row["ssim"] = number_or_null(metrics.ssim);
+  if (metrics.leaked) row["leaked"] = true;
+  if (!paths_.sheet.empty()) sheet_targets_.push_back({to_image(picture), truth->image, metrics});
+  metrics_.views.push_back(std::move(metrics));
+}
+
+void SceneRun::render_chunk(std::int64_t first, std::int64_t count) {
+  const bool targets = renders_targets(job_.options);
+  const auto begin_camera = cameras_.begin() + first;
+  const nvs::CameraTensors cameras =
+      nvs::camera_tensors(std::span<const nvs::Camera>(begin_camera, begin_camera + count));
+  const Clock::time_point begin = Clock::now();
+  const at::Tensor pictures = job_.setup.renderer->render(state_.layers, cameras);
+  render_ms_ += milliseconds_since(begin);
+  std::vector<nvs::View> truth;
+  if (targets) {
+    const auto start = scene_->selection.targets.begin() + first;
+    const std::vector<int> indices(start, start + count);
+    truth =
+        nvs::load_views(scene_->scene, indices, view_options(job_.setup.render_size, job_.options));
+  }
+  for (std::int64_t i = 0; i < count; ++i) {
+    const at::Tensor picture = pictures[i];
+    const auto place = static_cast<std::size_t>(first + i);
+    Json row =
+        new_row(targets ? scene_->selection.targets[place] : job_.options.start_index + first + i);
+    if (targets)
+      measure(scene_->selection.targets[place], picture, &truth[static_cast<std::size_t>(i)], row);
+    const std::string file = output_->add(to_image(picture));
+    if (!file.empty()) put_name(row, "file", file);
+    if (!paths_.tensors.empty()) tensors_.push_back(picture.clone());
+    ++rendered_;
+    job_.sink.row(row);
+  }
+}
+
+void SceneRun::render_frames() {
+  const auto total = static_cast<std::int64_t>(cameras_.size());
+  const std::int64_t done = output_->finished();
+  if (done > 0) log_info("resuming: {} of {} pictures are done", done, total);
+  Progress progress("render", total - done, job_.progress);
+  for (std::int64_t first = done; first < total && !interrupted_; first += chunk_views()) {
+    const std::int64_t count = std::min(chunk_views(), total - first);
+    render_chunk(first, count);
+    progress.advance(count);
+    interrupted_ = cancel_requested() && first + count < total;
+  }
+  output_->finish();
+}
+
+void SceneRun::measure_targets() {
+  // Along a path the targets are rendered too when someone asks how good they are.
+  const bool wanted = !paths_.metrics.empty() || !paths_.sheet.empty();
+  if (renders_targets(job_.options) || !scene_ || !wanted) return;
+  const std::vector<int>& targets = scene_->selection.targets;
+  const std::vector<nvs::Camera> world =
+      frame_cameras(scene_->scene, targets, job_.setup.render_size, job_.options);
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    TTT_CHECK(!cancel_requested(), interrupted, "interrupted while measuring target views");
+    const nvs::Camera camera = scene_->normalization.apply(world[i]);
+    const at::Tensor picture =
+        job_.setup.renderer->render(state_.layers, nvs::camera_tensors({&camera, 1}))[0];
+    const std::vector<nvs::View> truth =
+        nvs::load_views(scene_->scene, std::span<const int>(&targets[i], 1),
+                        view_options(job_.setup.render_size, job_.options));
+    Json row = new_row(targets[i]);
+    measure(targets[i], picture, &truth[0], row);
+    job_.sink.row(row);
+  }
+}
+
+void SceneRun::write_files() {
+  metrics_.scene = name_;
+  if (!paths_.metrics.empty()) nvs::write_metrics(paths_.metrics, metrics_);
+  if (!paths_.sheet.empty())
+    write_file(paths_.sheet, encode_png(nvs::contact_sheet(sheet_inputs_, sheet_targets_)));
+  if (!paths_.rig.empty())
+    write_file(paths_.rig, encode_png(nvs::draw_rig(scene_->scene, scene_->selection.inputs,
+                                                    scene_->selection.targets)));
+  if (!paths_.save_selection.empty())
+    write_file(paths_.save_selection, nvs::selection_to_json(scene_->scene, scene_->selection));
+  if (!paths_.inner_plot.empty()) {
+    std::vector<nvs::UpdateBar> bars;
+    for (const nvs::FastWeightReport& report : reports_)
+      bars.push_back(
+          {report.loss_before, report.loss_after, report.gradient_norm, report.update_ratio});
+    write_file(paths_.inner_plot, encode_png(nvs::draw_updates(bars)));
+  }
+  if (!paths_.tensors.empty() && !tensors_.empty()) {
+    const NamedTensor rendered{"rendered", at::stack(tensors_)};
+    write_safetensors(paths_.tensors, {&rendered, 1});
+  }
+  if (paths_.output.empty()) return;
+  record_["result"] = summary();
+  finish_run_record(record_, record_name(paths_.output), interrupted_ ? "interrupted" : "complete");
+}
+
+Json SceneRun::summary() const {
+  Json result;
+  put_name(result, "scene", name_);
+  result["mode"] = scene_ ? scene_->mode : state_.mode;
+  result["input_views"] = state_.views;
+  result["inputs"] = scene_ ? Json(scene_->selection.inputs) : Json::array();
+  result["targets"] = scene_ ? Json(scene_->selection.targets) : Json::array();
+  if (reconstruct_ms_ > 0) {
+    result["tokens"] = nvs::token_count(job_.setup.config, state_.views, job_.setup.size.width,
+                                        job_.setup.size.height);
+    result["reconstruct_ms"] = significant(reconstruct_ms_, 6);
+  }
+  result["rendered"] = rendered_;
+  if (rendered_ > 0)
+    result["render_ms_per_view"] = significant(render_ms_ / static_cast<double>(rendered_), 6);
+  if (!metrics_.views.empty()) {
+    result["measured"] = metrics_.views.size();
+    result["mean"] = {{"psnr", metrics_.mean_psnr()},
+                      {"ssim", number_or_null(metrics_.mean_ssim())}};
+    result["psnr_of_mean_error"] = metrics_.psnr_of_mean_error();
+  }
+  if (job_.options.inner_report) result["inner"] = inner_json(reports_);
+  return result;
+}
+
+Json dry_run_row(const RenderSetup& setup, const RenderOptions& options,
+                 const std::optional<RenderScene>& scene, std::int64_t frames) {
+  const std::int64_t inputs = scene && reconstructs(options)
+                                  ? static_cast<std::int64_t>(scene->selection.inputs.size())
+                                  : 0;
+  const nvs::MemoryEstimate need = estimate(setup, inputs, frames);
+  const std::optional<std::int64_t> available = memory_available();
+  const auto mebibytes = [](std::int64_t bytes) {
+    return significant(static_cast<double>(bytes) / kMebibyte, 6);
+  };
+  Json row{{"schema", kSchema}, {"status", "dry-run"}};
+  if (scene) {
+    put_name(row, "scene", scene->scene.name);
+    row["inputs"] = scene->selection.inputs;
+    row["targets"] = scene->selection.targets;
+    row["mode"] = scene->mode;
+  }
+  row["frames"] = frames;
+  row["tokens"] = nvs::token_count(setup.config, inputs, setup.size.width, setup.size.height);
+  row["memory_mib"] = {{"peak", mebibytes(need.peak())},
+                       {"weights", mebibytes(need.weights)},
+                       {"loading", mebibytes(need.loading)},
+                       {"inputs", mebibytes(need.inputs)},
+                       {"residual", mebibytes(need.residual)},
+                       {"state", mebibytes(need.state)},
+                       {"reconstruct", mebibytes(need.reconstruct)},
+                       {"render", mebibytes(need.render)}};
+  row["memory_available_mib"] = available ? Json(mebibytes(*available)) : Json(nullptr);
+  return row;
+}
+
+}  // namespace ttt::cli

@@ -1,0 +1,123 @@
+// SPDX-FileCopyrightText: The ttt authors
+// SPDX-License-Identifier: Apache-2.0
+#include "apps/render/setup.h"
+
+#include "apps/common/text.h"
+#include "core/error.h"
+#include "core/log.h"
+#include "core/seed.h"
+#include "nvs/model/patches.h"
+
+#include <ATen/Context.h>
+#include <ATen/Parallel.h>
+#include <spdlog/fmt/fmt.h>
+
+namespace ttt::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr PixelSize kPublishedSize{256, 256};
+
+std::shared_ptr<nvs::LvsmModel> random_model(const RenderOptions& options, RenderSetup& setup) {
+  TTT_CHECK(options.weights.empty(), usage, "random weights and a weight file exclude each other",
+            "--random-weights, --weights", "give one of them");
+  TTT_CHECK(!options.model.empty() || !options.model_config.empty(), usage,
+            "random weights need a model", "--random-weights",
+            "add --model, for example --model lact_l14_d768_ttt2x, or --model-config FILE.yaml");
+  TTT_CHECK(options.model.empty() || options.model_config.empty(), usage,
+            "--model and --model-config exclude each other", "ttt render", "give one of them");
+  const nvs::LvsmConfig config = options.model_config.empty()
+                                     ? nvs::find_lvsm_preset(options.model).config
+                                     : nvs::read_lvsm_config(options.model_config);
+  setup.config_origin =
+      options.model_config.empty() ? "the preset" : printable(options.model_config);
+  nvs::check_config(config, setup.config_origin);
+  setup.config = config;
+  std::promise<std::string> hash;
+  hash.set_value(fmt::format("random {} {}", config.name(), setup.seed));
+  setup.weights_hash = hash.get_future().share();
+  if (options.dry_run) return nullptr;
+  auto model = std::make_shared<nvs::LvsmModel>(config);
+  model->initialize(setup.seed);
+  return model;
+}
+
+std::shared_ptr<nvs::LvsmModel> stored_model(const RenderOptions& options, RenderSetup& setup) {
+  TTT_CHECK(!options.weights.empty(), usage, "no weights were given", "--weights",
+            "give a checkpoint with --weights FILE, or --model NAME --random-weights for a test");
+  nvs::LoadedLvsm loaded =
+      nvs::load_lvsm({options.weights, options.weights_key, options.model_config,
+                      options.allow_missing, options.allow_unexpected});
+  if (!options.model.empty()) {
+    const nvs::LvsmPreset& preset = nvs::find_lvsm_preset(options.model);
+    TTT_CHECK(loaded.model->config().name() == preset.name, weights,
+              fmt::format("these are the weights of {}, not of {}", loaded.model->config().name(),
+                          preset.name),
+              printable(options.weights), "leave out --model");
+  }
+  setup.config = loaded.model->config();
+  setup.config_origin = loaded.config_origin;
+  setup.weights = options.weights;
+  setup.weights_key = loaded.file.weights_key();
+  setup.weights_hash =
+      std::async(std::launch::async, [file = loaded.file] { return file.content_hash(); }).share();
+  return loaded.model;
+}
+
+}  // namespace
+
+RenderSetup set_up(const RenderOptions& options) {
+  if (options.threads) at::set_num_threads(static_cast<int>(*options.threads));
+  at::globalContext().setAllowTF32CuBLAS(options.tf32);
+  at::globalContext().setAllowTF32CuDNN(options.tf32);
+  RenderSetup setup;
+  setup.device = choose_device(options.device);
+  setup.seed = choose_seed(options.seed);
+  const auto model =
+      options.random_weights ? random_model(options, setup) : stored_model(options, setup);
+  nvs::RendererOptions& run = setup.run;
+  run.dtype = options.dtype == "bf16" ? at::kBFloat16 : at::kFloat;
+  run.device = setup.device.device;
+  run.backend = ops::parse_backend(options.backend);
+  run.bf16_newton_schulz = options.ns_dtype == "bf16";
+  run.tile_tokens = options.tile;
+  if (model) setup.renderer.emplace(*model, run);
+  setup.size = options.size.value_or(kPublishedSize);
+  setup.render_size = options.render_size.value_or(setup.size);
+  for (const PixelSize& size : {setup.size, setup.render_size})
+    nvs::check_picture_size(size.width, size.height, setup.config.patch_size);
+  return setup;
+}
+
+Json describe(const RenderSetup& setup, const RenderOptions& options) {
+  return {{"model", setup.config.name()},
+          {"config", Json::parse(nvs::config_to_json(setup.config))},
+          {"weights", setup.weights.empty() ? Json(nullptr) : Json(utf8_text(setup.weights))},
+          {"weights_hash", setup.weights_hash.get()},
+          {"weights_key", setup.weights_key},
+          {"seed", setup.seed},
+          {"size", to_string(setup.size)},
+          {"render_size", to_string(setup.render_size)},
+          {"device", setup.device.device.str()},
+          {"device_reason", setup.device.reason},
+          {"backend", options.backend},
+          {"dtype", options.dtype},
+          {"ns_dtype", options.ns_dtype},
+          {"tf32", options.tf32},
+          {"threads", at::get_num_threads()},
+          {"tile", options.tile}};
+}
+
+void announce(const RenderSetup& setup, const RenderOptions& options) {
+  log_info("model: {}, {:.1f} M parameters, from {}; architecture from {}", setup.config.name(),
+           static_cast<double>(setup.config.parameter_count()) / 1e6,
+           setup.weights.empty() ? fmt::format("random weights, seed {}", setup.seed)
+                                 : printable(setup.weights),
+           setup.config_origin);
+  log_info("running on {} ({}), backend {}, {}, Newton-Schulz in {}, {} threads",
+           setup.device.device.str(), setup.device.reason, options.backend, options.dtype,
+           options.ns_dtype, at::get_num_threads());
+}
+
+}  // namespace ttt::cli

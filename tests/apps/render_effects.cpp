@@ -1,0 +1,509 @@
+// SPDX-FileCopyrightText: The ttt authors
+// SPDX-License-Identifier: Apache-2.0
+#include "core/inputs/read_file.h"
+#include "core/media/decode.h"
+#include "core/weights/safetensors_writer.h"
+#include "tests/apps/effects.h"
+#include "tests/apps/render_bench.h"
+
+#include <ATen/ops/ones.h>
+#include <gtest/gtest.h>
+
+namespace ttt::test {
+namespace {
+
+namespace fs = std::filesystem;
+using Arguments = RenderBench::Arguments;
+using Effects = std::map<std::string, Effect>;
+using Json = nlohmann::json;
+
+const RenderBench& bench() {
+  return render_bench();
+}
+
+const std::string& plain() {
+  static const std::string bytes = bench().tensors({});
+  return bytes;
+}
+
+void expect_other(const Arguments& arguments) {
+  EXPECT_NE(bench().tensors(arguments), plain());
+}
+
+Image picture(const std::string& path) {
+  return decode_image(inputs::read_file(path), DecodeMode::photo, path);
+}
+
+/// The scene's part of a summary.
+Json scene_of(const Arguments& arguments) {
+  Arguments all = arguments;
+  all.insert(all.end(), {"--tensors", "s.safetensors", "--overwrite"});
+  return bench().summary(all)["scenes"][0];
+}
+
+Json dry_run(Arguments arguments) {
+  arguments.emplace_back("--dry-run");
+  return bench().rows(arguments)[0];
+}
+
+void add_scene(Effects& effects) {
+  effects["input"] = [] {
+    EXPECT_EQ(bench().tensors({"-i", "ring"}), plain());
+    expect_other({"-i", "other"});
+    expect_error(bench().run({"nosuch", "-w", "tiny.safetensors", "-o", "x"}), 4, "nosuch");
+  };
+  effects["scene"] = [] {
+    EXPECT_EQ(bench().tensors({"index.json", "--scene", "0"}), plain());
+    EXPECT_NE(bench().tensors({"index.json", "--scene", "1"}), plain());
+    expect_error(bench().run({"index.json", "--scene", "2", "-w", "tiny.safetensors", "-o", "x"}),
+                 2, "2 scenes");
+  };
+  const auto transforms = [] {
+    Json json{{"w", 32},
+              {"h", 24},
+              {"fl_x", 34.0},
+              {"applied_scale", 2.0},
+              {"applied_transform", {{0, 1, 0, 0}, {1, 0, 0, 0}, {0, 0, -1, 0.5}}}};
+    for (const char* name : {"10.png", "9.png", "8.png", "7.png"}) {
+      const double shift = 0.1 * static_cast<double>(json["frames"].size());
+      json["frames"].push_back(
+          {{"file_path", name},
+           {"transform_matrix",
+            {{1, 0, 0, shift}, {0, 1, 0, 0.2 * shift}, {0, 0, 1, 3}, {0, 0, 0, 1}}}});
+    }
+    fs::create_directories(bench() / "ngp/images_2");
+    for (const char* name : {"7.png", "8.png", "9.png"}) {
+      fs::copy_file(bench() / ("ring/" + std::string(name)), bench() / ("ngp/" + std::string(name)),
+                    fs::copy_options::overwrite_existing);
+      fs::copy_file(bench() / ("other/" + std::string(name)),
+                    bench() / ("ngp/images_2/" + std::string(name)),
+                    fs::copy_options::overwrite_existing);
+    }
+    for (const char* folder : {"ngp/", "ngp/images_2/"})
+      fs::copy_file(bench() / "ring/5.png", bench() / (folder + std::string("10.png")),
+                    fs::copy_options::overwrite_existing);
+    write_text_file(bench() / "ngp/transforms.json", json.dump());
+    return Arguments{"ngp", "--mode", "object", "--input-views", "0,1", "--target-views", "2"};
+  };
+  const auto with = [](Arguments arguments, const Arguments& more) {
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return arguments;
+  };
+  effects["keep-world"] = [=] {
+    EXPECT_NE(bench().tensors(with(transforms(), {"--keep-world"})), bench().tensors(transforms()));
+  };
+  effects["sort-frames"] = [=] {
+    EXPECT_NE(bench().tensors(with(transforms(), {"--sort-frames"})),
+              bench().tensors(transforms()));
+  };
+  effects["downscale"] = [=] {
+    EXPECT_NE(bench().tensors(with(transforms(), {"--downscale", "2"})),
+              bench().tensors(transforms()));
+  };
+  effects["decode"] = [] {
+    // The official turntable swaps width and height.
+    const Arguments path{"--mode", "object", "--path", "turntable", "--frames", "3"};
+    Arguments official = path;
+    official.insert(official.end(), {"--decode", "official"});
+    EXPECT_NE(bench().tensors(path), bench().tensors(official));
+  };
+}
+
+void add_views(Effects& effects) {
+  effects["input-views"] = [] {
+    EXPECT_EQ(scene_of({"--input-views", "0,2-4"})["inputs"], Json({0, 2, 3, 4}));
+    expect_error(
+        bench().run({"ring", "-w", "tiny.safetensors", "-o", "x", "--input-views", "0,99"}), 2,
+        "99");
+    expect_other({"--input-views", "0,2"});
+  };
+  effects["target-views"] = [] {
+    const auto rows = bench().rows({"--target-views", "7,5,9", "--tensors", "v.safetensors"});
+    ASSERT_EQ(rows.size(), 4U);
+    EXPECT_EQ(rows[0]["view"], 7);
+    EXPECT_EQ(rows[2]["view"], 9);
+    EXPECT_GT(rows[0]["psnr"].get<double>(), 0);
+  };
+  effects["views"] = [] { EXPECT_EQ(scene_of({"--views", "3"})["inputs"].size(), 3U); };
+  effects["select"] = [] {
+    EXPECT_EQ(scene_of({"--select", "first", "--views", "3", "--targets", "every"})["inputs"],
+              Json({1, 2, 3}));
+    EXPECT_EQ(scene_of({"--select", "uniform", "--views", "2", "--targets", "none", "--path",
+                        "interpolate"})["inputs"],
+              Json({0, 9}));
+  };
+  effects["targets"] = [] {
+    EXPECT_EQ(scene_of({"--targets", "every", "--every", "5"})["targets"], Json({0, 5}));
+    EXPECT_EQ(scene_of({"--targets", "rest", "--views", "7"})["targets"].size(), 3U);
+    expect_error(bench().run({"ring", "-w", "tiny.safetensors", "--size", "32x24", "-o", "x",
+                              "--targets", "none"}),
+                 2, "no target views", "--path");
+  };
+  effects["every"] = [] {
+    EXPECT_EQ(scene_of({"--views", "2", "--every", "4"})["targets"], Json({0, 4, 8}));
+  };
+  effects["save-selection"] = [] {
+    bench().rows({"--save-selection", "sel.json", "--tensors", "v2.safetensors", "--overwrite"});
+    const Json saved = Json::parse(read_text_file(bench() / "sel.json"));
+    EXPECT_EQ(saved["inputs"][1]["index"], 2);
+    EXPECT_EQ(saved["inputs"][1]["file"], "2.png");
+  };
+  effects["selection"] = [&] {
+    bench().rows({"--save-selection", "sel2.json", "--input-views", "1,8", "--tensors",
+                  "v3.safetensors", "--overwrite"});
+    EXPECT_EQ(scene_of({"--selection", "sel2.json"})["inputs"], Json({1, 8}));
+  };
+}
+
+void add_cameras(Effects& effects) {
+  effects["mode"] = [] {
+    EXPECT_NE(bench().tensors({"--mode", "object"}), bench().tensors({"--mode", "scene"}));
+    EXPECT_EQ(scene_of({"--mode", "object"})["mode"], "object");
+  };
+  effects["fit"] = [] {
+    EXPECT_NE(bench().tensors({"--mode", "object", "--fit"}),
+              bench().tensors({"--mode", "object"}));
+    expect_error(bench().run({"ring", "-w", "tiny.safetensors", "--size", "32x24", "-o", "x",
+                              "--mode", "scene", "--fit"}),
+                 2, "--fit");
+  };
+  effects["normalize-by"] = [] {
+    EXPECT_NE(bench().tensors({"--mode", "scene", "--normalize-by", "inputs"}),
+              bench().tensors({"--mode", "scene"}));
+  };
+  effects["path"] = [] {
+    for (const char* path : {"orbit", "spiral"})
+      EXPECT_EQ(scene_of({"--path", path, "--frames", "4"})["rendered"], 4) << path;
+    EXPECT_EQ(scene_of({"--path", "turntable", "--frames", "5", "--mode", "object"})["rendered"],
+              5);
+    EXPECT_EQ(scene_of({"--path", "ring/opencv_cameras.json"})["rendered"], 10);
+    expect_error(bench().run({"ring", "-w", "tiny.safetensors", "--size", "32x24", "-o", "x",
+                              "--path", "orbti"}),
+                 4, "orbti");
+    expect_error(bench().run({"ring", "-w", "tiny.safetensors", "--size", "32x24", "-o", "x",
+                              "--path", "turntable", "--mode", "scene"}),
+                 2, "turntable");
+  };
+  effects["frames"] = [] {
+    EXPECT_EQ(scene_of({"--path", "orbit", "--frames", "3"})["rendered"], 3);
+  };
+  effects["between"] = [] {
+    EXPECT_EQ(scene_of({"--path", "interpolate"})["rendered"], 10);
+    EXPECT_EQ(scene_of({"--path", "interpolate", "--between", "1"})["rendered"], 7);
+  };
+  effects["interpolation"] = [] {
+    const auto frames = [](const char* rule) {
+      return bench().tensors({"--path", "interpolate", "--interpolation", rule});
+    };
+    EXPECT_NE(frames("linear"), frames("sphere"));
+    EXPECT_NE(frames("spline"), frames("sphere"));
+  };
+  effects["fps"] = [] {
+    const auto delay = [](const char* fps) {
+      bench().rows(
+          {"--path", "orbit", "--frames", "2", "--fps", fps, "-o", "fps.gif", "--overwrite"});
+      const std::string gif = read_text_file(bench() / "fps.gif");
+      const std::size_t at = gif.find("\x21\xF9\x04");
+      EXPECT_NE(at, std::string::npos);
+      return static_cast<unsigned char>(gif[at + 4]);
+    };
+    EXPECT_EQ(delay("10"), 10);
+    EXPECT_EQ(delay("4"), 25);
+  };
+}
+
+void add_model(Effects& effects) {
+  effects["weights"] = [] {
+    expect_error(bench().run({"ring", "-o", "x"}), 2, "no weights", "--weights");
+    expect_error(bench().run({"ring", "-o", "x", "-w", "none.pt"}), 3, "none.pt");
+  };
+  effects["weights-key"] = [] {
+    const std::string file = shared("golden/nvs/model/small/model.pt");
+    if (!fs::exists(file)) return;
+    expect_error(bench().run({"ring", "-o", "x", "-w", file, "--weights-key", "nosuch"}), 3,
+                 "nosuch");
+  };
+  effects["model"] = [] {
+    expect_error(
+        bench().run({"ring", "-o", "x", "-w", "tiny.safetensors", "-m", "lact_l14_d768_ttt2x"}), 3,
+        "not of lact_l14", "--model");
+    expect_error(bench().run({"ring", "-o", "x", "--random-weights", "-m", "lact"}), 2, "lact",
+                 "lact_l24_d768_ttt4x");
+  };
+  const std::string yaml =
+      "patch_size: 4\ndim: 16\nlayers: 1\nblock_config:\n"
+      "  - type: lact_ttt.FastWeightGluMLPMultihead\n    params: {head_dim: 16, inter_multi: 2}\n";
+  const auto random = [=](const Arguments& more) {
+    write_text_file(bench() / "model.yaml", yaml);
+    Arguments arguments{"--random-weights"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return bench().tensors(arguments);
+  };
+  effects["model-config"] = [=] {
+    EXPECT_NE(random({"--model-config", "model.yaml"}), plain());
+    // The official tools' --config.
+    EXPECT_EQ(random({"--config", "model.yaml"}), random({"--model-config", "model.yaml"}));
+    write_text_file(bench() / "bad.yaml", "block_config:\n  - type: nonsense\n");
+    expect_error(bench().run({"ring", "-o", "x", "--random-weights", "--config", "bad.yaml"}), 2,
+                 "bad.yaml");
+  };
+  effects["random-weights"] = [=] {
+    expect_error(bench().run({"ring", "-o", "x", "--random-weights"}), 2, "need a model",
+                 "--model");
+    EXPECT_EQ(random({"--model-config", "model.yaml"}), random({"--model-config", "model.yaml"}));
+  };
+  effects["seed"] = [=] {
+    EXPECT_NE(random({"--model-config", "model.yaml", "--seed", "3"}),
+              random({"--model-config", "model.yaml", "--seed", "4"}));
+    const Arguments choice{"--select", "random", "--views", "3"};
+    const auto inputs = [&](const char* seed) {
+      Arguments all = choice;
+      all.insert(all.end(), {"--seed", seed});
+      return scene_of(all)["inputs"];
+    };
+    EXPECT_NE(inputs("1"), inputs("2"));
+  };
+  const auto changed_file = [](const std::string& name, bool add) {
+    const WeightFile file = WeightFile::open(bench() / "tiny.safetensors");
+    std::vector<NamedTensor> tensors;
+    for (const TensorInfo& info : file.tensors())
+      if (add || !info.name.ends_with("lr_fc.bias"))
+        tensors.push_back({info.name, file.read(info.name)});
+    if (add) tensors.push_back({"extra.scale", at::ones({3})});
+    write_safetensors(bench() / name, tensors, file.metadata());
+  };
+  effects["allow-missing"] = [=] {
+    changed_file("less.safetensors", false);
+    expect_error(bench().run({"ring", "-o", "x", "-w", "less.safetensors"}), 3, "lr_fc.bias");
+    bench().tensors({"-w", "less.safetensors", "--allow-missing", "*lr_fc.bias"});
+  };
+  effects["allow-unexpected"] = [=] {
+    changed_file("more.safetensors", true);
+    expect_error(bench().run({"ring", "-o", "x", "-w", "more.safetensors"}), 3, "extra.scale");
+    EXPECT_EQ(bench().tensors({"-w", "more.safetensors", "--allow-unexpected", "extra.*"}),
+              plain());
+  };
+}
+
+void add_state(Effects& effects) {
+  effects["save-state"] = [] {
+    bench().rows({"--save-state", "ring.safetensors", "--overwrite"});
+    EXPECT_TRUE(fs::exists(bench() / "ring.safetensors"));
+  };
+  effects["state"] = [] {
+    bench().rows({"--save-state", "ring2.safetensors", "--overwrite"});
+    // Without reading a picture, and with the scene's targets: identical pixels.
+    EXPECT_EQ(bench().tensors({"ring", "--state", "ring2.safetensors"}), plain());
+    EXPECT_EQ(scene_of({"--state", "ring2.safetensors", "--path",
+                        "ring/opencv_cameras.json"})["rendered"],
+              10);
+    expect_error(bench().run({"--state", "ring2.safetensors", "-w", "tiny.safetensors", "-o", "x",
+                              "--size", "32x24"}),
+                 2, "needs the scene's cameras");
+    write_text_file(bench() / "model2.yaml",
+                    "patch_size: 4\ndim: 16\nlayers: 1\nblock_config:\n  - type: "
+                    "lact_ttt.FastWeightGluMLPMultihead\n    params: {head_dim: 16}\n");
+    expect_error(bench().run({"--state", "ring2.safetensors", "--random-weights", "--model-config",
+                              "model2.yaml", "-o", "x", "--path", "turntable"}),
+                 3, "state");
+  };
+  effects["state-dtype"] = [] {
+    const auto size = [](const char* dtype) {
+      bench().rows({"--save-state", "sized.safetensors", "--overwrite", "--state-dtype", dtype});
+      return fs::file_size(bench() / "sized.safetensors");
+    };
+    EXPECT_LT(size("bf16") + 8000, size("fp32"));
+  };
+  effects["add-views"] = [] {
+    bench().rows({"--save-state", "part.safetensors", "--input-views", "0,2", "--overwrite"});
+    const std::string before = bench().tensors({"ring", "--state", "part.safetensors"});
+    const std::string after = bench().tensors(
+        {"ring", "--state", "part.safetensors", "--add-views", "--input-views", "4,6"});
+    EXPECT_NE(after, before);
+    EXPECT_NE(after, plain());  // an approximation of one update from all four
+    expect_error(bench().run({"ring", "-w", "tiny.safetensors", "-o", "x", "--add-views"}), 2,
+                 "--state");
+  };
+  effects["inner-update"] = [] { expect_other({"--no-inner-update"}); };
+  effects["inner-report"] = [] {
+    const Json inner = scene_of({"--inner-report"})["inner"];
+    ASSERT_EQ(inner.size(), 2U);
+    EXPECT_EQ(inner[1]["layer"], "blocks.1.module_list.1");
+    EXPECT_GT(inner[0]["update_ratio"].get<double>(), 0);
+  };
+  effects["inner-plot"] = [] {
+    bench().rows({"--inner-plot", "inner.png", "--overwrite"});
+    EXPECT_GT(picture(bench() / "inner.png").width, 300);
+  };
+}
+
+void add_results(Effects& effects) {
+  effects["output"] = [] {
+    const auto rows = bench().rows({"-o", "out", "--overwrite"});
+    EXPECT_EQ(rows[0]["file"], "out/0000.png");
+    EXPECT_TRUE(fs::exists(bench() / "out/0001.png"));
+    EXPECT_TRUE(fs::exists(bench() / "out.run.json"));
+    for (const char* movie : {"orbit.mp4", "orbit.avi", "orbit.gif"}) {
+      bench().rows({"-o", movie, "--path", "orbit", "--frames", "3", "--overwrite"});
+      EXPECT_GT(fs::file_size(bench() / movie), 500U) << movie;
+    }
+    expect_error(bench().run({"ring", "-w", "tiny.safetensors", "--size", "32x24", "-o", "x.jpg"}),
+                 2, ".jpg");
+    expect_error(bench().run({"ring", "-w", "tiny.safetensors"}), 2, "nothing to write",
+                 "--output");
+    expect_error(bench().run({"index.json", "-w", "tiny.safetensors", "-o", "x.mp4"}), 2,
+                 "2 scenes", "{scene}");
+    bench().rows({"index.json", "-o", "both", "--overwrite"});
+    EXPECT_TRUE(fs::is_directory(bench() / "both"));
+  };
+  effects["start-index"] = [] {
+    EXPECT_EQ(bench().rows({"-o", "later", "--start-index", "7", "--overwrite"})[1]["file"],
+              "later/0008.png");
+  };
+  effects["size"] = [] {
+    expect_other({"--size", "48x32"});
+    expect_error(bench().run({"ring", "-w", "tiny.safetensors", "-o", "x", "--size", "33x24"}), 2,
+                 "33x24", "32x24");
+  };
+  effects["render-size"] = [] {
+    bench().rows({"-o", "large", "--render-size", "64x40", "--overwrite"});
+    EXPECT_EQ(picture(bench() / "large/0000.png").width, 64);
+  };
+  effects["metrics"] = [] {
+    const auto rows = bench().rows({"--metrics", "m.json", "--overwrite"});
+    const Json metrics = Json::parse(read_text_file(bench() / "m.json"));
+    ASSERT_EQ(metrics["views"].size(), 2U);
+    EXPECT_EQ(metrics["views"][1]["index"], 3);
+    EXPECT_EQ(metrics["views"][1]["psnr"], rows[1]["psnr"]);
+    EXPECT_TRUE(metrics["mean"].contains("ssim"));
+    bench().rows({"--metrics", "m.csv", "--path", "orbit", "--frames", "2", "--overwrite"});
+    EXPECT_NE(read_text_file(bench() / "m.csv").find("psnr"), std::string::npos);
+    expect_error(bench().run({"ring", "-w", "tiny.safetensors", "--metrics", "m.txt"}), 2, "m.txt");
+  };
+  effects["tensors"] = [] {
+    const WeightFile file = [] {
+      plain();
+      return WeightFile::open(bench() / "t.safetensors");
+    }();
+    ASSERT_NE(file.find("rendered"), nullptr);
+    EXPECT_EQ(file.find("rendered")->shape, (std::vector<std::int64_t>{2, 3, 24, 32}));
+    expect_error(bench().run({"ring", "-w", "tiny.safetensors", "--tensors", "t.pt"}), 2, "t.pt");
+  };
+  effects["sheet"] = [] {
+    bench().rows({"--sheet", "sheet.png", "--overwrite"});
+    EXPECT_GT(picture(bench() / "sheet.png").width, 300);
+  };
+  effects["rig"] = [] {
+    bench().rows({"--rig", "rig.png", "--tensors", "r.safetensors", "--overwrite"});
+    EXPECT_GT(picture(bench() / "rig.png").width, 300);
+  };
+  effects["format"] = [] {
+    const Arguments run{"ring",      "-w",     "tiny.safetensors", "--size",  "32x24",
+                        "--metrics", "f.json", "--overwrite",      "--format"};
+    const auto text = [&](const char* format) {
+      Arguments all = run;
+      all.emplace_back(format);
+      return bench().run(all).out;
+    };
+    EXPECT_NE(text("table").find("mean PSNR"), std::string::npos);
+    EXPECT_NE(text("csv").find("scene,view,status,psnr"), std::string::npos);
+    EXPECT_TRUE(Json::parse(text("json")).contains("results"));
+  };
+  effects["overwrite"] = [] {
+    bench().rows({"-o", "once", "--overwrite"});
+    expect_error(bench().run({"ring", "-w", "tiny.safetensors", "--size", "32x24", "-o", "once"}),
+                 5, "exists", "--overwrite");
+    bench().rows({"-o", "once", "--overwrite"});
+  };
+  effects["resume"] = [] {
+    const Arguments run{"-o", "again", "--path", "orbit", "--frames", "4"};
+    const auto with = [&](const char* flag) {
+      Arguments all = run;
+      all.emplace_back(flag);
+      return all;
+    };
+    bench().rows(with("--overwrite"));
+    const std::string last = read_text_file(bench() / "again/0003.png");
+    fs::remove(bench() / "again/0002.png");
+    fs::remove(bench() / "again/0003.png");
+    const auto rows = bench().rows(with("--resume"));
+    ASSERT_EQ(rows.size(), 3U);
+    EXPECT_EQ(rows[0]["view"], 2);
+    EXPECT_EQ(read_text_file(bench() / "again/0003.png"), last);
+    EXPECT_EQ(bench().rows(with("--resume")).size(), 1U);
+    expect_error(bench().run({"ring", "-w", "tiny.safetensors", "--size", "32x24", "-o", "again",
+                              "--path", "orbit", "--frames", "5", "--resume"}),
+                 2, "can't resume", "--overwrite");
+  };
+}
+
+void add_running(Effects& effects) {
+  effects["device"] = [] {
+    EXPECT_EQ(bench().summary({"--device", "cpu", "--metrics", "d.json", "--overwrite"})["device"],
+              "cpu");
+    expect_error(bench().run({"ring", "-w", "tiny.safetensors", "-o", "x", "--device", "tpu"}), 2,
+                 "tpu");
+  };
+  effects["backend"] = [] { expect_other({"--backend", "reference"}); };
+  effects["dtype"] = [] { expect_other({"--dtype", "bf16"}); };
+  effects["ns-dtype"] = [] {
+    EXPECT_NE(bench().tensors({"--backend", "reference", "--ns-dtype", "bf16"}),
+              bench().tensors({"--backend", "reference"}));
+  };
+  effects["tf32"] = [] { EXPECT_TRUE(dry_run({"--tf32"})["tf32"].get<bool>()); };
+  effects["threads"] = [] { EXPECT_EQ(dry_run({"--threads", "3"})["threads"], 3); };
+  effects["workers"] = [] {
+    EXPECT_EQ(bench().tensors({"--workers", "1"}), plain());
+    expect_error(bench().run({"ring", "--workers", "0"}), 2, "0");
+  };
+  effects["tile"] = [] {
+    EXPECT_LT(dry_run({"--tile", "16"})["memory_mib"]["render"].get<double>(),
+              dry_run({})["memory_mib"]["render"].get<double>());
+  };
+  effects["dry-run"] = [] {
+    const Json row = dry_run({"-o", "dry"});
+    EXPECT_EQ(row["status"], "dry-run");
+    EXPECT_EQ(row["tokens"], 4 * 48);
+    EXPECT_GT(row["memory_mib"]["peak"].get<double>(), 0);
+    EXPECT_FALSE(fs::exists(bench() / "dry"));
+  };
+}
+
+void add_progress_and_preset(Effects& effects) {
+  effects["preset"] = [] {
+    const Json row = dry_run({"--preset", "official"});
+    EXPECT_EQ(row["ns_dtype"], "bf16");
+  };
+  effects["progress-fd"] = [] {
+    const std::string command = "'" + ttt_path() +
+                                "' render ring -w tiny.safetensors --size 32x24 --metrics p.json "
+                                "--overwrite --target-views 1,3 --progress-fd 3 3>progress";
+    const ProgramResult result =
+        run_program({.arguments = {"/bin/sh", "-c", command}, .directory = bench().path()});
+    EXPECT_EQ(result.code, 0) << result.err;
+    const std::string text = read_text_file(bench() / "progress");
+    const Json last = Json::parse(text.substr(text.rfind('\n', text.size() - 2) + 1));
+    EXPECT_EQ(last["task"], "render");
+    EXPECT_EQ(last["done"], 2);
+  };
+}
+
+}  // namespace
+
+std::map<std::string, Effect> render_effects() {
+  Effects effects;
+  add_scene(effects);
+  add_views(effects);
+  add_cameras(effects);
+  add_model(effects);
+  add_state(effects);
+  add_results(effects);
+  add_running(effects);
+  add_general_effects(
+      effects, {"render", bench() / "ring", "-w", bench() / "tiny.safetensors", "--size", "32x24",
+                "--metrics", bench() / "general.json", "--overwrite"});
+  add_progress_and_preset(effects);
+  return effects;
+}
+
+}  // namespace ttt::test
