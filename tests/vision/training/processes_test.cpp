@@ -1,5 +1,7 @@
 // SPDX-FileCopyrightText: The ttt authors
 // SPDX-License-Identifier: Apache-2.0
+#include "tests/support/processes.h"
+
 #include "core/error.h"
 #include "core/weights/safetensors_writer.h"
 #include "core/weights/weight_file.h"
