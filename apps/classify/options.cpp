@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apps/classify/options.h"
 
+#include "apps/common/shared_options.h"
+
 namespace ttt::cli {
 namespace {
 
@@ -60,14 +62,7 @@ void add_model(OptionTable& table, ClassifyOptions& options) {
                   .help = "dictionary inside the checkpoint, such as model or state_dict_ema",
                   .standard = "EMA weights first"},
                  options.weights_key);
-  table.add_list({.name = "allow-missing",
-                  .value = "PATTERN",
-                  .help = "accept that these tensors are absent (* and ? are wildcards)"},
-                 options.allow_missing);
-  table.add_list({.name = "allow-unexpected",
-                  .value = "PATTERN",
-                  .help = "accept these tensors that the model doesn't have"},
-                 options.allow_unexpected);
+  add_allowed_tensors(table, options.allow_missing, options.allow_unexpected);
   table.add_switch({.name = "random-weights",
                     .help = "random weights instead of a file, to test shapes and speed"},
                    options.random_weights);
@@ -139,20 +134,7 @@ void add_results(OptionTable& table, ClassifyOptions& options) {
        .value = "FILE.png",
        .help = "write a contact sheet: the pictures with their labels and probabilities"},
       options.sheet);
-  table.add_choice({.name = "format",
-                    .value = "FORMAT",
-                    .help = "form of the results",
-                    .standard = "told from the suffix of --output, else table",
-                    .common = true},
-                   options.format, {"auto", "table", "jsonl", "json", "csv"});
-  table.add_text({.name = "output",
-                  .letter = 'o',
-                  .value = "FILE",
-                  .help = "write the results to a file, with a run record beside it",
-                  .standard = "standard output",
-                  .common = true},
-                 options.output);
-  table.add_switch({.name = "overwrite", .help = "replace existing outputs"}, options.overwrite);
+  add_result_file(table, options.format, options.output, options.overwrite);
   table.add_switch(
       {.name = "resume",
        .help = "go on with an interrupted --output: pictures that are done are skipped"},
@@ -161,28 +143,17 @@ void add_results(OptionTable& table, ClassifyOptions& options) {
 
 void add_running(OptionTable& table, ClassifyOptions& options) {
   table.group("Running");
-  table.add_text(
-      {.name = "device", .value = "DEVICE", .help = "auto, cpu, cuda or cuda:N", .common = true},
-      options.device);
-  table.add_choice(
-      {.name = "backend", .value = "BACKEND", .help = "implementation of our own operations"},
-      options.backend, {"auto", "reference", "cpu", "cuda"});
+  add_device(table, options.device);
+  add_backend(table, options.backend);
   table.add_choice({.name = "dtype", .value = "TYPE", .help = "type to compute in"}, options.dtype,
                    {"fp32", "bf16", "fp16"});
-  table.add_switch({.name = "tf32", .help = "allow TF32 in fp32 matrix products on GPUs"},
-                   options.tf32);
+  add_tf32(table, options.tf32);
   table.add_switch(
       {.name = "deterministic",
        .help = "only operations that give the same bits each time; an error where there "
                "is none"},
       options.deterministic);
-  table.add_integer({.name = "threads",
-                     .letter = 't',
-                     .value = "N",
-                     .help = "threads for the model",
-                     .standard = "one per core",
-                     .common = true},
-                    options.threads, {1, 1024});
+  add_threads(table, options.threads);
   table.add_integer({.name = "batch",
                      .letter = 'b',
                      .value = "N",

@@ -3,6 +3,7 @@
 #include "apps/classify/setup.h"
 
 #include "apps/common/memory.h"
+#include "apps/common/shared_options.h"
 #include "apps/common/text.h"
 #include "core/assets.h"
 #include "core/log.h"
@@ -22,11 +23,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr double kMebibyte = 1024.0 * 1024.0;
 
-void configure_torch(const ClassifyOptions& options) {
-  if (options.threads) at::set_num_threads(static_cast<int>(*options.threads));
-  at::globalContext().setAllowTF32CuBLAS(options.tf32);
-  at::globalContext().setAllowTF32CuDNN(options.tf32);
-  if (!options.deterministic) return;
+void make_deterministic() {
   at::globalContext().setDeterministicAlgorithms(true, /*warn_only=*/false);
   at::globalContext().setDeterministicCuDNN(true);
   at::globalContext().setBenchmarkCuDNN(false);
@@ -110,7 +107,8 @@ DecodeMode decode_mode(const ClassifyOptions& options) {
 }
 
 ClassifySetup set_up(const ClassifyOptions& options, bool with_hash) {
-  configure_torch(options);
+  configure_torch(options.threads, options.tf32);
+  if (options.deterministic) make_deterministic();
   const DeviceChoice device = choose_device(options.device);
   const std::uint64_t seed = choose_seed(options.seed);
   const c10::ScalarType dtype = vision::parse_compute_dtype(options.dtype);

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apps/render/options.h"
 
+#include "apps/common/shared_options.h"
+
 #include <fstream>
 
 namespace ttt::cli {
@@ -151,14 +153,7 @@ void add_model(OptionTable& table, RenderOptions& options) {
                   .help = "the model's configuration in the official schema; --config takes it too",
                   .standard = "told from the weights"},
                  options.model_config);
-  table.add_list({.name = "allow-missing",
-                  .value = "PATTERN",
-                  .help = "accept that these tensors are absent (* and ? are wildcards)"},
-                 options.allow_missing);
-  table.add_list({.name = "allow-unexpected",
-                  .value = "PATTERN",
-                  .help = "accept these tensors that the model doesn't have"},
-                 options.allow_unexpected);
+  add_allowed_tensors(table, options.allow_missing, options.allow_unexpected);
   table.add_switch({.name = "random-weights",
                     .help = "random weights instead of a file, to test shapes, speed and memory"},
                    options.random_weights);
@@ -249,12 +244,8 @@ void add_results(OptionTable& table, RenderOptions& options) {
 
 void add_running(OptionTable& table, RenderOptions& options) {
   table.group("Running");
-  table.add_text(
-      {.name = "device", .value = "DEVICE", .help = "auto, cpu, cuda or cuda:N", .common = true},
-      options.device);
-  table.add_choice(
-      {.name = "backend", .value = "BACKEND", .help = "implementation of our own operations"},
-      options.backend, {"auto", "reference", "cpu", "cuda"});
+  add_device(table, options.device);
+  add_backend(table, options.backend);
   table.add_choice({.name = "dtype",
                     .value = "TYPE",
                     .help = "type of the matrix products; states and the residual stream stay fp32",
@@ -264,15 +255,8 @@ void add_running(OptionTable& table, RenderOptions& options) {
                     .value = "TYPE",
                     .help = "type of Newton-Schulz; the official code rounds to bf16"},
                    options.ns_dtype, {"fp32", "bf16"});
-  table.add_switch({.name = "tf32", .help = "allow TF32 in fp32 matrix products on GPUs"},
-                   options.tf32);
-  table.add_integer({.name = "threads",
-                     .letter = 't',
-                     .value = "N",
-                     .help = "threads for the model",
-                     .standard = "one per core",
-                     .common = true},
-                    options.threads, {1, 1024});
+  add_tf32(table, options.tf32);
+  add_threads(table, options.threads);
   table.add_integer(
       {.name = "workers", .value = "N", .help = "threads that read and decode pictures"},
       options.workers, {1, 256});

@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apps/render/setup.h"
 
+#include "apps/common/shared_options.h"
 #include "apps/common/text.h"
 #include "core/error.h"
 #include "core/log.h"
 #include "core/seed.h"
 #include "nvs/model/patches.h"
 
-#include <ATen/Context.h>
 #include <ATen/Parallel.h>
 #include <spdlog/fmt/fmt.h>
 
@@ -68,9 +68,7 @@ std::shared_ptr<nvs::LvsmModel> stored_model(const RenderOptions& options, Rende
 }  // namespace
 
 RenderSetup set_up(const RenderOptions& options) {
-  if (options.threads) at::set_num_threads(static_cast<int>(*options.threads));
-  at::globalContext().setAllowTF32CuBLAS(options.tf32);
-  at::globalContext().setAllowTF32CuDNN(options.tf32);
+  configure_torch(options.threads, options.tf32);
   RenderSetup setup;
   setup.device = choose_device(options.device);
   setup.seed = choose_seed(options.seed);

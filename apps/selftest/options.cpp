@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apps/selftest/options.h"
 
+#include "apps/common/shared_options.h"
 #include "vision/selftest.h"
 
 #include <spdlog/fmt/fmt.h>
@@ -54,20 +55,7 @@ void add_running(OptionTable& table, SelftestOptions& options) {
 
 void add_results(OptionTable& table, SelftestOptions& options) {
   table.group("Results");
-  table.add_choice({.name = "format",
-                    .value = "FORMAT",
-                    .help = "form of the results",
-                    .standard = "told from the suffix of --output, else table",
-                    .common = true},
-                   options.format, {"auto", "table", "jsonl", "json", "csv"});
-  table.add_text({.name = "output",
-                  .letter = 'o',
-                  .value = "FILE",
-                  .help = "write the results to a file, with a run record beside it",
-                  .standard = "standard output",
-                  .common = true},
-                 options.output);
-  table.add_switch({.name = "overwrite", .help = "replace existing outputs"}, options.overwrite);
+  add_result_file(table, options.format, options.output, options.overwrite);
 }
 
 std::string models_note() {

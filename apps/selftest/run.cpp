@@ -4,6 +4,7 @@
 
 #include "apps/common/result_sink.h"
 #include "apps/common/run_record.h"
+#include "apps/common/shared_options.h"
 #include "apps/common/text.h"
 #include "apps/selftest/rows.h"
 #include "core/atomic_file.h"
@@ -12,7 +13,6 @@
 #include "core/log.h"
 #include "core/version.h"
 
-#include <ATen/Context.h>
 #include <ATen/Parallel.h>
 
 #include <chrono>
@@ -117,9 +117,7 @@ void run_selftest(const OptionTable& table, const SelftestOptions& options) {
     check_writable(options.output, options.overwrite);
     check_writable(run_record_path(options.output), true);
   }
-  if (options.threads) at::set_num_threads(static_cast<int>(*options.threads));
-  at::globalContext().setAllowTF32CuBLAS(false);
-  at::globalContext().setAllowTF32CuDNN(false);
+  configure_torch(options.threads, /*tf32=*/false);
   const SelftestPlan plan = make_plan(options);
   log_info("self-test: {} comparisons with the reference, {} threads", plan.comparisons(),
            at::get_num_threads());

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apps/train/options.h"
 
+#include "apps/common/shared_options.h"
+
 namespace ttt::cli {
 namespace {
 
@@ -277,9 +279,7 @@ void add_running(OptionTable& table, TrainOptions& options) {
                     options.seed, {});
   table.add_text({.name = "device", .value = "DEVICE", .help = "auto, cpu, cuda or cuda:N"},
                  options.device);
-  table.add_choice(
-      {.name = "backend", .value = "BACKEND", .help = "implementation of our own operations"},
-      options.backend, {"auto", "reference", "cpu", "cuda"});
+  add_backend(table, options.backend);
   table.add_choice({.name = "dtype",
                     .value = "TYPE",
                     .help = "bf16: matrix products and activations in bfloat16, weights in fp32"},
