@@ -141,10 +141,15 @@ TEST(Render, EmptyAndOddCalls) {
 }
 
 TEST(Render, MemoryIsCheckedBeforeTheWork) {
+  // Hundreds of gigabytes of residual stream on a small model.
+  write_text_file(bench() / "wide.yaml",
+                  "patch_size: 4\ndim: 1024\nlayers: 1\nblock_config:\n  - type: "
+                  "lact_ttt.FastWeightGluMLPMultihead\n    params: {head_dim: 1024}\n");
   const ProgramResult result =
-      bench().run({"ring", "-w", "tiny.safetensors", "-o", "x", "--size", "32000x32000",
-                   "--input-views", "0,2", "--target-views", "1"});
+      bench().run({"ring", "--random-weights", "--config", "wide.yaml", "-o", "wide", "--size",
+                   "16384x16384", "--input-views", "0,2-9", "--target-views", "1"});
   expect_error(result, 6, "MiB", "--size");
+  EXPECT_FALSE(fs::exists(bench() / "wide"));
 }
 
 }  // namespace
