@@ -158,7 +158,7 @@ TEST(Train, InnerMistakesAreNamed) {
     return call({"--config", folder.path("bad.yaml")});
   };
   expect_error(config("inner: {loss: mse, los: mse}\n"), 2, "inner.los", "inner-loss");
-  expect_error(config("inner:\n  loss: {a: b}\n"), 2, "bad.yaml:2", "inner.loss");
+  expect_error(config("inner:\n  loss: {a: b}\n"), 2, "bad.yaml:2, inner.loss");
   expect_error(config("inner: mse\n"), 2, "unknown option");
   expect_error(config("iner: {loss: mse}\n"), 2, "iner");
   expect_error(config("loss: {inner: mse}\n"), 2, "loss");

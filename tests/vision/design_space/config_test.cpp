@@ -4,10 +4,12 @@
 #include "core/weights/safetensors_writer.h"
 #include "layers/module_weights.h"
 #include "tests/support/paths.h"
+#include "vision/classification_model.h"
 #include "vision/classifier.h"
 #include "vision/model_catalog.h"
 
 #include <gtest/gtest.h>
+#include <spdlog/fmt/fmt.h>
 #include <torch/torch.h>
 
 namespace ttt::test {
@@ -92,9 +94,9 @@ TEST(InnerConfig, MetadataMustBeCompleteAndSound) {
   expect_parts(changed("\"epochs\":1", "\"epochs\":-1"), {"epochs"});
   for (const char* number :
        {"0", "-1", "65537", "1e30", "2.5", "true", "\"2\"", "[2]", "18446744073709551615"})
-    expect_parts(changed("[2]", "[" + std::string(number) + "]"), {"heads", "whole number"});
+    expect_parts(changed("[2]", fmt::format("[{}]", number)), {"heads", "whole number"});
   for (const char* number : {"0", "17", "1e30", "1.5", "true", "18446744073709551615"})
-    expect_parts(changed("\"width\":1", "\"width\":" + std::string(number)), {"width"});
+    expect_parts(changed("\"width\":1", fmt::format("\"width\":{}", number)), {"width"});
   expect_parts(changed("\"lr\":1.0", "\"lr\":true"), {"lr"});
   expect_parts(changed("[2]", "2"), {"ttt.inner"});
   expect_parts(changed("{", "["), {"ttt.inner"});
