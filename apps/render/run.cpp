@@ -6,6 +6,7 @@
 #include "apps/common/output.h"
 #include "apps/common/report_error.h"
 #include "apps/common/text.h"
+#include "apps/render/memory.h"
 #include "apps/render/report.h"
 #include "apps/render/scene_run.h"
 #include "core/cancel.h"

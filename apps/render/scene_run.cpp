@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apps/render/scene_run.h"
 
-#include "apps/common/memory.h"
 #include "apps/common/run_record.h"
 #include "apps/common/text.h"
+#include "apps/render/memory.h"
 #include "apps/render/report.h"
 #include "core/atomic_file.h"
 #include "core/cancel.h"
@@ -26,8 +26,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Clock = std::chrono::steady_clock;
 
-constexpr double kMebibyte = 1024.0 * 1024.0;
-
 double milliseconds_since(Clock::time_point start) {
   return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
 }
@@ -39,24 +37,6 @@ std::span<const float> values(const at::Tensor& picture) {
 Image to_image(const at::Tensor& picture) {
   return nvs::from_planes(values(picture), static_cast<int>(picture.size(2)),
                           static_cast<int>(picture.size(1)));
-}
-
-std::int64_t views_per_call(const RenderSetup& setup) {
-  const std::int64_t tokens =
-      nvs::token_count(setup.config, 1, setup.render_size.width, setup.render_size.height);
-  return std::max<std::int64_t>(1, setup.run.tile_tokens / tokens);
-}
-
-nvs::MemoryEstimate estimate(const RenderSetup& setup, std::int64_t inputs, std::int64_t frames) {
-  return nvs::estimate_memory(
-      setup.config,
-      {inputs, std::min(frames, views_per_call(setup)), setup.size.width, setup.size.height,
-       setup.render_size.width, setup.render_size.height},
-      setup.run);
-}
-
-bool reconstructs(const RenderOptions& options) {
-  return options.inner_update && (options.state.empty() || options.add_views);
 }
 
 Json number_or_null(std::optional<double> value) {
@@ -140,20 +120,9 @@ void SceneRun::run() {
 }
 
 void SceneRun::check_memory() const {
-  if (job_.setup.device.device.is_cuda()) return;
   const std::int64_t inputs =
       reconstructs(job_.options) ? static_cast<std::int64_t>(scene_->selection.inputs.size()) : 0;
-  const nvs::MemoryEstimate need =
-      estimate(job_.setup, inputs, static_cast<std::int64_t>(cameras_.size()));
-  // The weights are loaded already.
-  const double more = static_cast<double>(need.peak() - need.weights) / kMebibyte;
-  const std::optional<std::int64_t> available = memory_available();
-  const double free = static_cast<double>(available.value_or(0)) / kMebibyte;
-  log_debug("estimated memory beside the weights: {:.0f} MiB", more);
-  TTT_CHECK(!available || more <= free, memory,
-            fmt::format("{} views of {} need about {:.0f} MiB, and {:.0f} MiB are free", inputs,
-                        to_string(job_.setup.size), more, free),
-            "--views, --size, --tile", "use fewer views, a smaller --size or a smaller --tile");
+  cli::check_memory(job_.setup, inputs, static_cast<std::int64_t>(cameras_.size()));
 }
 
 Json SceneRun::identity() const {
@@ -402,37 +371,6 @@ Json SceneRun::summary() const {
   }
   if (job_.options.inner_report) result["inner"] = inner_json(reports_);
   return result;
-}
-
-Json dry_run_row(const RenderSetup& setup, const RenderOptions& options,
-                 const std::optional<RenderScene>& scene, std::int64_t frames) {
-  const std::int64_t inputs = scene && reconstructs(options)
-                                  ? static_cast<std::int64_t>(scene->selection.inputs.size())
-                                  : 0;
-  const nvs::MemoryEstimate need = estimate(setup, inputs, frames);
-  const std::optional<std::int64_t> available = memory_available();
-  const auto mebibytes = [](std::int64_t bytes) {
-    return significant(static_cast<double>(bytes) / kMebibyte, 6);
-  };
-  Json row{{"schema", kSchema}, {"status", "dry-run"}};
-  if (scene) {
-    put_name(row, "scene", scene->scene.name);
-    row["inputs"] = scene->selection.inputs;
-    row["targets"] = scene->selection.targets;
-    row["mode"] = scene->mode;
-  }
-  row["frames"] = frames;
-  row["tokens"] = nvs::token_count(setup.config, inputs, setup.size.width, setup.size.height);
-  row["memory_mib"] = {{"peak", mebibytes(need.peak())},
-                       {"weights", mebibytes(need.weights)},
-                       {"loading", mebibytes(need.loading)},
-                       {"inputs", mebibytes(need.inputs)},
-                       {"residual", mebibytes(need.residual)},
-                       {"state", mebibytes(need.state)},
-                       {"reconstruct", mebibytes(need.reconstruct)},
-                       {"render", mebibytes(need.render)}};
-  row["memory_available_mib"] = available ? Json(mebibytes(*available)) : Json(nullptr);
-  return row;
 }
 
 }  // namespace ttt::cli

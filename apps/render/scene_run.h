@@ -74,8 +74,4 @@ class SceneRun {
   bool interrupted_ = false;
 };
 
-/// Prints what a run would do with a scene and what memory it needs.
-nlohmann::ordered_json dry_run_row(const RenderSetup& setup, const RenderOptions& options,
-                                   const std::optional<RenderScene>& scene, std::int64_t frames);
-
 }  // namespace ttt::cli

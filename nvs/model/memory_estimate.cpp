@@ -160,7 +160,7 @@ MemoryEstimate estimate_memory(const LvsmConfig& config, const RunSize& size,
   result.loading = estimator.loading();
   result.state = estimator.state();
   if (size.input_views > 0) {
-    result.inputs = size.input_views * 3 * size.width * size.height;
+    result.inputs = 2 * size.input_views * 3 * size.width * size.height;
     result.residual =
         token_count(config, size.input_views, size.width, size.height) * config.dim * kFloat;
     result.reconstruct =

@@ -18,7 +18,7 @@ struct RunSize {
 struct MemoryEstimate {
   std::int64_t weights = 0;      ///< the model as the renderer keeps it
   std::int64_t loading = 0;      ///< what loading needs beside them
-  std::int64_t inputs = 0;       ///< input pictures as bytes
+  std::int64_t inputs = 0;       ///< input pictures, as read and as the renderer takes them
   std::int64_t residual = 0;     ///< of all input tokens
   std::int64_t state = 0;        ///< updated fast weights and their norms
   std::int64_t reconstruct = 0;  ///< a tile with sums of gradients, or an update

@@ -1,10 +1,9 @@
 // SPDX-FileCopyrightText: The ttt authors
 // SPDX-License-Identifier: Apache-2.0
-#include "core/inputs/read_file.h"
-#include "core/media/decode.h"
+#include "tests/apps/render_effects.h"
+
 #include "core/weights/safetensors_writer.h"
 #include "tests/apps/effects.h"
-#include "tests/apps/render_bench.h"
 
 #include <ATen/ops/ones.h>
 #include <gtest/gtest.h>
@@ -13,38 +12,6 @@ namespace ttt::test {
 namespace {
 
 namespace fs = std::filesystem;
-using Arguments = RenderBench::Arguments;
-using Effects = std::map<std::string, Effect>;
-using Json = nlohmann::json;
-
-const RenderBench& bench() {
-  return render_bench();
-}
-
-const std::string& plain() {
-  static const std::string bytes = bench().tensors({});
-  return bytes;
-}
-
-void expect_other(const Arguments& arguments) {
-  EXPECT_NE(bench().tensors(arguments), plain());
-}
-
-Image picture(const std::string& path) {
-  return decode_image(inputs::read_file(path), DecodeMode::photo, path);
-}
-
-/// The scene's part of a summary.
-Json scene_of(const Arguments& arguments) {
-  Arguments all = arguments;
-  all.insert(all.end(), {"--tensors", "s.safetensors", "--overwrite"});
-  return bench().summary(all)["scenes"][0];
-}
-
-Json dry_run(Arguments arguments) {
-  arguments.emplace_back("--dry-run");
-  return bench().rows(arguments)[0];
-}
 
 void add_scene(Effects& effects) {
   effects["input"] = [] {
@@ -285,190 +252,6 @@ void add_model(Effects& effects) {
   };
 }
 
-void add_state(Effects& effects) {
-  effects["save-state"] = [] {
-    bench().rows({"--save-state", "ring.safetensors", "--overwrite"});
-    EXPECT_TRUE(fs::exists(bench() / "ring.safetensors"));
-  };
-  effects["state"] = [] {
-    bench().rows({"--save-state", "ring2.safetensors", "--overwrite"});
-    // Without reading a picture, and with the scene's targets: identical pixels.
-    EXPECT_EQ(bench().tensors({"ring", "--state", "ring2.safetensors"}), plain());
-    EXPECT_EQ(scene_of({"--state", "ring2.safetensors", "--path",
-                        "ring/opencv_cameras.json"})["rendered"],
-              10);
-    expect_error(bench().run({"--state", "ring2.safetensors", "-w", "tiny.safetensors", "-o", "x",
-                              "--size", "32x24"}),
-                 2, "needs the scene's cameras");
-    write_text_file(bench() / "model2.yaml",
-                    "patch_size: 4\ndim: 16\nlayers: 1\nblock_config:\n  - type: "
-                    "lact_ttt.FastWeightGluMLPMultihead\n    params: {head_dim: 16}\n");
-    expect_error(bench().run({"--state", "ring2.safetensors", "--random-weights", "--model-config",
-                              "model2.yaml", "-o", "x", "--path", "turntable"}),
-                 3, "state");
-  };
-  effects["state-dtype"] = [] {
-    const auto size = [](const char* dtype) {
-      bench().rows({"--save-state", "sized.safetensors", "--overwrite", "--state-dtype", dtype});
-      return fs::file_size(bench() / "sized.safetensors");
-    };
-    EXPECT_LT(size("bf16") + 8000, size("fp32"));
-  };
-  effects["add-views"] = [] {
-    bench().rows({"--save-state", "part.safetensors", "--input-views", "0,2", "--overwrite"});
-    const std::string before = bench().tensors({"ring", "--state", "part.safetensors"});
-    const std::string after = bench().tensors(
-        {"ring", "--state", "part.safetensors", "--add-views", "--input-views", "4,6"});
-    EXPECT_NE(after, before);
-    EXPECT_NE(after, plain());  // an approximation of one update from all four
-    expect_error(bench().run({"ring", "-w", "tiny.safetensors", "-o", "x", "--add-views"}), 2,
-                 "--state");
-  };
-  effects["inner-update"] = [] { expect_other({"--no-inner-update"}); };
-  effects["inner-report"] = [] {
-    const Json inner = scene_of({"--inner-report"})["inner"];
-    ASSERT_EQ(inner.size(), 2U);
-    EXPECT_EQ(inner[1]["layer"], "blocks.1.module_list.1");
-    EXPECT_GT(inner[0]["update_ratio"].get<double>(), 0);
-  };
-  effects["inner-plot"] = [] {
-    bench().rows({"--inner-plot", "inner.png", "--overwrite"});
-    EXPECT_GT(picture(bench() / "inner.png").width, 300);
-  };
-}
-
-void add_results(Effects& effects) {
-  effects["output"] = [] {
-    const auto rows = bench().rows({"-o", "out", "--overwrite"});
-    EXPECT_EQ(rows[0]["file"], "out/0000.png");
-    EXPECT_TRUE(fs::exists(bench() / "out/0001.png"));
-    EXPECT_TRUE(fs::exists(bench() / "out.run.json"));
-    for (const char* movie : {"orbit.mp4", "orbit.avi", "orbit.gif"}) {
-      bench().rows({"-o", movie, "--path", "orbit", "--frames", "3", "--overwrite"});
-      EXPECT_GT(fs::file_size(bench() / movie), 500U) << movie;
-    }
-    expect_error(bench().run({"ring", "-w", "tiny.safetensors", "--size", "32x24", "-o", "x.jpg"}),
-                 2, ".jpg");
-    expect_error(bench().run({"ring", "-w", "tiny.safetensors"}), 2, "nothing to write",
-                 "--output");
-    expect_error(bench().run({"index.json", "-w", "tiny.safetensors", "-o", "x.mp4"}), 2,
-                 "2 scenes", "{scene}");
-    bench().rows({"index.json", "-o", "both", "--overwrite"});
-    EXPECT_TRUE(fs::is_directory(bench() / "both"));
-  };
-  effects["start-index"] = [] {
-    EXPECT_EQ(bench().rows({"-o", "later", "--start-index", "7", "--overwrite"})[1]["file"],
-              "later/0008.png");
-  };
-  effects["size"] = [] {
-    expect_other({"--size", "48x32"});
-    expect_error(bench().run({"ring", "-w", "tiny.safetensors", "-o", "x", "--size", "33x24"}), 2,
-                 "33x24", "32x24");
-  };
-  effects["render-size"] = [] {
-    bench().rows({"-o", "large", "--render-size", "64x40", "--overwrite"});
-    EXPECT_EQ(picture(bench() / "large/0000.png").width, 64);
-  };
-  effects["metrics"] = [] {
-    const auto rows = bench().rows({"--metrics", "m.json", "--overwrite"});
-    const Json metrics = Json::parse(read_text_file(bench() / "m.json"));
-    ASSERT_EQ(metrics["views"].size(), 2U);
-    EXPECT_EQ(metrics["views"][1]["index"], 3);
-    EXPECT_EQ(metrics["views"][1]["psnr"], rows[1]["psnr"]);
-    EXPECT_TRUE(metrics["mean"].contains("ssim"));
-    bench().rows({"--metrics", "m.csv", "--path", "orbit", "--frames", "2", "--overwrite"});
-    EXPECT_NE(read_text_file(bench() / "m.csv").find("psnr"), std::string::npos);
-    expect_error(bench().run({"ring", "-w", "tiny.safetensors", "--metrics", "m.txt"}), 2, "m.txt");
-  };
-  effects["tensors"] = [] {
-    const WeightFile file = [] {
-      plain();
-      return WeightFile::open(bench() / "t.safetensors");
-    }();
-    ASSERT_NE(file.find("rendered"), nullptr);
-    EXPECT_EQ(file.find("rendered")->shape, (std::vector<std::int64_t>{2, 3, 24, 32}));
-    expect_error(bench().run({"ring", "-w", "tiny.safetensors", "--tensors", "t.pt"}), 2, "t.pt");
-  };
-  effects["sheet"] = [] {
-    bench().rows({"--sheet", "sheet.png", "--overwrite"});
-    EXPECT_GT(picture(bench() / "sheet.png").width, 300);
-  };
-  effects["rig"] = [] {
-    bench().rows({"--rig", "rig.png", "--tensors", "r.safetensors", "--overwrite"});
-    EXPECT_GT(picture(bench() / "rig.png").width, 300);
-  };
-  effects["format"] = [] {
-    const Arguments run{"ring",      "-w",     "tiny.safetensors", "--size",  "32x24",
-                        "--metrics", "f.json", "--overwrite",      "--format"};
-    const auto text = [&](const char* format) {
-      Arguments all = run;
-      all.emplace_back(format);
-      return bench().run(all).out;
-    };
-    EXPECT_NE(text("table").find("mean PSNR"), std::string::npos);
-    EXPECT_NE(text("csv").find("scene,view,status,psnr"), std::string::npos);
-    EXPECT_TRUE(Json::parse(text("json")).contains("results"));
-  };
-  effects["overwrite"] = [] {
-    bench().rows({"-o", "once", "--overwrite"});
-    expect_error(bench().run({"ring", "-w", "tiny.safetensors", "--size", "32x24", "-o", "once"}),
-                 5, "exists", "--overwrite");
-    bench().rows({"-o", "once", "--overwrite"});
-  };
-  effects["resume"] = [] {
-    const Arguments run{"-o", "again", "--path", "orbit", "--frames", "4"};
-    const auto with = [&](const char* flag) {
-      Arguments all = run;
-      all.emplace_back(flag);
-      return all;
-    };
-    bench().rows(with("--overwrite"));
-    const std::string last = read_text_file(bench() / "again/0003.png");
-    fs::remove(bench() / "again/0002.png");
-    fs::remove(bench() / "again/0003.png");
-    const auto rows = bench().rows(with("--resume"));
-    ASSERT_EQ(rows.size(), 3U);
-    EXPECT_EQ(rows[0]["view"], 2);
-    EXPECT_EQ(read_text_file(bench() / "again/0003.png"), last);
-    EXPECT_EQ(bench().rows(with("--resume")).size(), 1U);
-    expect_error(bench().run({"ring", "-w", "tiny.safetensors", "--size", "32x24", "-o", "again",
-                              "--path", "orbit", "--frames", "5", "--resume"}),
-                 2, "can't resume", "--overwrite");
-  };
-}
-
-void add_running(Effects& effects) {
-  effects["device"] = [] {
-    EXPECT_EQ(bench().summary({"--device", "cpu", "--metrics", "d.json", "--overwrite"})["device"],
-              "cpu");
-    expect_error(bench().run({"ring", "-w", "tiny.safetensors", "-o", "x", "--device", "tpu"}), 2,
-                 "tpu");
-  };
-  effects["backend"] = [] { expect_other({"--backend", "reference"}); };
-  effects["dtype"] = [] { expect_other({"--dtype", "bf16"}); };
-  effects["ns-dtype"] = [] {
-    EXPECT_NE(bench().tensors({"--backend", "reference", "--ns-dtype", "bf16"}),
-              bench().tensors({"--backend", "reference"}));
-  };
-  effects["tf32"] = [] { EXPECT_TRUE(dry_run({"--tf32"})["tf32"].get<bool>()); };
-  effects["threads"] = [] { EXPECT_EQ(dry_run({"--threads", "3"})["threads"], 3); };
-  effects["workers"] = [] {
-    EXPECT_EQ(bench().tensors({"--workers", "1"}), plain());
-    expect_error(bench().run({"ring", "--workers", "0"}), 2, "0");
-  };
-  effects["tile"] = [] {
-    EXPECT_LT(dry_run({"--tile", "16"})["memory_mib"]["render"].get<double>(),
-              dry_run({})["memory_mib"]["render"].get<double>());
-  };
-  effects["dry-run"] = [] {
-    const Json row = dry_run({"-o", "dry"});
-    EXPECT_EQ(row["status"], "dry-run");
-    EXPECT_EQ(row["tokens"], 4 * 48);
-    EXPECT_GT(row["memory_mib"]["peak"].get<double>(), 0);
-    EXPECT_FALSE(fs::exists(bench() / "dry"));
-  };
-}
-
 void add_progress_and_preset(Effects& effects) {
   effects["preset"] = [] {
     const Json row = dry_run({"--preset", "official"});
@@ -496,13 +279,11 @@ std::map<std::string, Effect> render_effects() {
   add_views(effects);
   add_cameras(effects);
   add_model(effects);
-  add_state(effects);
-  add_results(effects);
-  add_running(effects);
   add_general_effects(
       effects, {"render", bench() / "ring", "-w", bench() / "tiny.safetensors", "--size", "32x24",
                 "--metrics", bench() / "general.json", "--overwrite"});
   add_progress_and_preset(effects);
+  add_render_result_effects(effects);
   return effects;
 }
 

@@ -1,0 +1,85 @@
+// SPDX-FileCopyrightText: The ttt authors
+// SPDX-License-Identifier: Apache-2.0
+#include "apps/render/memory.h"
+
+#include "apps/common/memory.h"
+#include "apps/common/text.h"
+#include "core/error.h"
+#include "core/log.h"
+#include "nvs/model/memory_estimate.h"
+
+#include <spdlog/fmt/fmt.h>
+
+#include <algorithm>
+
+namespace ttt::cli {
+namespace {
+
+constexpr double kMebibyte = 1024.0 * 1024.0;
+
+nvs::MemoryEstimate estimate(const RenderSetup& setup, std::int64_t inputs, std::int64_t frames) {
+  return nvs::estimate_memory(
+      setup.config,
+      {inputs, std::min(frames, views_per_call(setup)), setup.size.width, setup.size.height,
+       setup.render_size.width, setup.render_size.height},
+      setup.run);
+}
+
+}  // namespace
+
+std::int64_t views_per_call(const RenderSetup& setup) {
+  const std::int64_t tokens =
+      nvs::token_count(setup.config, 1, setup.render_size.width, setup.render_size.height);
+  return std::max<std::int64_t>(1, setup.run.tile_tokens / tokens);
+}
+
+bool reconstructs(const RenderOptions& options) {
+  return options.inner_update && (options.state.empty() || options.add_views);
+}
+
+void check_memory(const RenderSetup& setup, std::int64_t inputs, std::int64_t frames) {
+  if (setup.device.device.is_cuda()) return;
+  const nvs::MemoryEstimate need = estimate(setup, inputs, frames);
+  const double more = static_cast<double>(need.peak() - need.weights) / kMebibyte;
+  const std::optional<std::int64_t> available = memory_available();
+  const double free = static_cast<double>(available.value_or(0)) / kMebibyte;
+  log_debug("estimated memory beside the weights: {:.0f} MiB", more);
+  TTT_CHECK(!available || more <= free, memory,
+            fmt::format("{} views of {} need about {:.0f} MiB, and {:.0f} MiB are free", inputs,
+                        to_string(setup.size), more, free),
+            "--views, --size, --tile", "use fewer views, a smaller --size or a smaller --tile");
+}
+
+nlohmann::ordered_json dry_run_row(const RenderSetup& setup, const RenderOptions& options,
+                                   const std::optional<RenderScene>& scene, std::int64_t frames) {
+  const std::int64_t inputs = scene && reconstructs(options)
+                                  ? static_cast<std::int64_t>(scene->selection.inputs.size())
+                                  : 0;
+  const nvs::MemoryEstimate need = estimate(setup, inputs, frames);
+  const std::optional<std::int64_t> available = memory_available();
+  const auto mebibytes = [](std::int64_t bytes) {
+    return significant(static_cast<double>(bytes) / kMebibyte, 6);
+  };
+  using Json = nlohmann::ordered_json;
+  Json row{{"schema", kSchema}, {"status", "dry-run"}};
+  if (scene) {
+    put_name(row, "scene", scene->scene.name);
+    row["inputs"] = scene->selection.inputs;
+    row["targets"] = scene->selection.targets;
+    row["mode"] = scene->mode;
+  }
+  row["frames"] = frames;
+  row["tokens"] = nvs::token_count(setup.config, inputs, setup.size.width, setup.size.height);
+  row["memory_mib"] = {{"peak", mebibytes(need.peak())},
+                       {"weights", mebibytes(need.weights)},
+                       {"loading", mebibytes(need.loading)},
+                       {"inputs", mebibytes(need.inputs)},
+                       {"residual", mebibytes(need.residual)},
+                       {"state", mebibytes(need.state)},
+                       {"reconstruct", mebibytes(need.reconstruct)},
+                       {"render", mebibytes(need.render)}};
+  row["memory_available_mib"] = available ? Json(mebibytes(*available)) : Json(nullptr);
+  return row;
+}
+
+}  // namespace ttt::cli
