@@ -12,8 +12,8 @@ cd "$(dirname "$0")/.."
 
 torch_version=2.11.0
 packages=(
-  build-essential ccache clang-format cmake git ninja-build python3-dev python3-venv
-  libbenchmark-dev libcli11-dev libfmt-dev libgif-dev libgtest-dev libjpeg-dev libopencv-dev libspdlog-dev
+  build-essential ccache clang-format cmake git ninja-build pkg-config python3-dev python3-venv
+  libbenchmark-dev libcli11-dev libcpp-httplib-dev libfmt-dev libgif-dev libgtest-dev libjpeg-dev libopencv-dev libspdlog-dev
   libpng-dev libssl-dev libtiff-dev libwebp-dev libyaml-cpp-dev libzip-dev nlohmann-json3-dev zlib1g-dev
 )
 
