@@ -9,6 +9,7 @@
 
 #include <atomic>
 #include <limits>
+#include <numbers>
 #include <random>
 #include <thread>
 
@@ -21,7 +22,7 @@ using std::chrono::milliseconds;
 std::vector<Camera> ring(int count, const Vector3& center, double radius) {
   std::vector<Camera> cameras;
   for (int i = 0; i < count; ++i) {
-    const double angle = 6.28 * i / count;
+    const double angle = 2 * std::numbers::pi * i / count;
     const Vector3 position =
         center + Vector3{radius * std::cos(angle), radius * std::sin(angle), 0.4 * radius};
     cameras.push_back({look_at(position, center, {0, 0, 1}), {40, 42, 31, 25}, 64, 48});
