@@ -135,6 +135,7 @@ void add_model(OptionTable& table, RenderOptions& options) {
                   .letter = 'w',
                   .value = "FILE",
                   .help = "checkpoint: .pt, .pth or .safetensors",
+                  .standard = "the shipped model for views of 64x64 pixels",
                   .common = true},
                  options.weights);
   table.add_text({.name = "weights-key",
@@ -205,7 +206,7 @@ void add_results(OptionTable& table, RenderOptions& options) {
                   .value = "WxH",
                   .help = "what the model sees and renders",
                   .unit = "pixels",
-                  .standard = "256x256",
+                  .standard = "what the weights were trained on, else 256x256",
                   .common = true},
                  options.size);
   table.add_size({.name = "render-size",
