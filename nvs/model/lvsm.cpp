@@ -178,7 +178,7 @@ at::Tensor LvsmModel::embed(const at::Tensor& images, const CameraTensors& input
   };
   const at::Tensor patches =
       at::cat({operand(inputs, images.flatten(0, 1)), operand(targets, {})}, 1);
-  return at::linear(patches, input_linear());  // [B, L, dim]
+  return layers::linear(patches, input_linear());  // [B, L, dim]
 }
 
 at::Tensor LvsmModel::block(std::int64_t index, at::Tensor x, const JointSizes& sizes,
