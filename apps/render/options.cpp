@@ -215,6 +215,11 @@ void add_results(OptionTable& table, RenderOptions& options) {
                   .unit = "pixels",
                   .standard = "that of --size"},
                  options.render_size);
+  table.add_choice({.name = "baseline",
+                    .value = "WHAT",
+                    .help = "nearest: in place of each rendering the input view with the nearest "
+                            "camera, which a model should beat"},
+                   options.baseline, {"none", "nearest"});
   table.add_text({.name = "metrics",
                   .value = "FILE",
                   .help = "write PSNR and SSIM of the target views, .json or .csv",

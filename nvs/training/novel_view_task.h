@@ -75,8 +75,4 @@ class NovelViewTask : public training::Task {
   std::unique_ptr<training::OrderedPrefetch<Batch>> prefetch_;
 };
 
-/// Position of the camera nearest to a target, by the distances of positions (relative to how far
-/// the inputs spread) and of forward axes together. At least one input.
-std::size_t nearest_camera(const Camera& target, std::span<const Camera> inputs);
-
 }  // namespace ttt::nvs
