@@ -5,6 +5,7 @@
 #include "core/error.h"
 #include "kernels/depthwise_conv3x3/depthwise_conv3x3.h"
 #include "layers/initialize.h"
+#include "layers/linear.h"
 
 #include <torch/torch.h>
 
@@ -27,7 +28,7 @@ ConvNorm::ConvNorm(const ConvNormOptions& options) : options_(options) {
 at::Tensor ConvNorm::convolve(const at::Tensor& x) const {
   if (options_.kernel == 1 && options_.stride == 1) {
     const at::Tensor rows = x.permute({0, 2, 3, 1});  // [B,H,W,in], contiguous for channels-last x
-    return at::linear(rows, conv_->weight.flatten(1), conv_->bias).permute({0, 3, 1, 2});
+    return linear(rows, conv_->weight.flatten(1), conv_->bias).permute({0, 3, 1, 2});
   }
   const std::int64_t padding = options_.kernel / 2;
   return at::conv2d(x, conv_->weight, conv_->bias, options_.stride, padding);

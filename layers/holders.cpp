@@ -17,8 +17,8 @@ Linear::Linear(std::int64_t in, std::int64_t out) {
   bias = register_parameter("bias", torch::empty({out}));
 }
 
-at::Tensor Linear::forward(const at::Tensor& x) const {
-  return at::linear(x, weight, bias);
+at::Tensor Linear::forward(const at::Tensor& x, LinearActivation activation) const {
+  return linear(x, weight, bias, activation);
 }
 
 LayerNorm::LayerNorm(std::int64_t dim, double epsilon) : dim_(dim), epsilon_(epsilon) {

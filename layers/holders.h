@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "layers/linear.h"
 #include "layers/process_sum.h"
 
 #include <torch/nn/module.h>
@@ -14,11 +15,12 @@
 /// and filling 90 million weights twice would double the start-up time.
 namespace ttt::layers {
 
-/// y = x Wᵀ + b on the last axis. weight [out, in], bias [out].
+/// y = activation(x Wᵀ + b) on the last axis. weight [out, in], bias [out].
 class Linear : public torch::nn::Module {
  public:
   Linear(std::int64_t in, std::int64_t out);
-  at::Tensor forward(const at::Tensor& x) const;
+  at::Tensor forward(const at::Tensor& x,
+                     LinearActivation activation = LinearActivation::none) const;
 
   at::Tensor weight, bias;
 };

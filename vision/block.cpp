@@ -18,9 +18,9 @@ Mlp::Mlp(std::int64_t dim, std::int64_t hidden, bool depthwise) {
 }
 
 at::Tensor Mlp::forward(const at::Tensor& x, Grid grid, const ForwardContext& context) const {
-  at::Tensor hidden = gelu_in_place(fc1_->forward(x));              // [B,N,4C]
-  if (dwc_) hidden = depthwise_gelu(hidden, *dwc_, grid, context);  // [B,N,4C]
-  return fc2_->forward(hidden);                                     // [B,N,C]
+  at::Tensor hidden = fc1_->forward(x, layers::LinearActivation::gelu);  // [B,N,4C]
+  if (dwc_) hidden = depthwise_gelu(hidden, *dwc_, grid, context);       // [B,N,4C]
+  return fc2_->forward(hidden);                                          // [B,N,C]
 }
 
 void Mlp::initialize(at::Generator generator) {

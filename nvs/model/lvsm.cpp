@@ -4,6 +4,7 @@
 
 #include "core/error.h"
 #include "kernels/support/checks.h"
+#include "layers/linear.h"
 #include "layers/recompute.h"
 #include "nvs/model/patches.h"
 
@@ -30,7 +31,7 @@ at::Tensor split_heads(const at::Tensor& x, std::int64_t heads) {
 
 /// x [views, n, dim]: attention within each view.
 at::Tensor attention(const LvsmSubLayerModule& sub, const at::Tensor& x) {
-  const std::vector<at::Tensor> qkv = at::linear(x, sub.to_qkv->weight).chunk(3, 2);
+  const std::vector<at::Tensor> qkv = layers::linear(x, sub.to_qkv->weight).chunk(3, 2);
   at::Tensor q = split_heads(qkv[0], sub.heads), k = split_heads(qkv[1], sub.heads);
   if (sub.q_norm) {
     q = rms_norm(q, sub.q_norm->weight, kAttentionNormEpsilon);
@@ -39,14 +40,14 @@ at::Tensor attention(const LvsmSubLayerModule& sub, const at::Tensor& x) {
   const at::Tensor v = split_heads(qkv[2], sub.heads);
   const at::Tensor attended = at::scaled_dot_product_attention(
       q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2));  // [views, heads, n, D]
-  return at::linear(attended.transpose(1, 2).flatten(2), sub.c_proj->weight);
+  return layers::linear(attended.transpose(1, 2).flatten(2), sub.c_proj->weight);
 }
 
 /// Rates of tokens [B, N, dim] in float also under autocast, [B, N, 3, heads].
 at::Tensor learning_rates(const LvsmSubLayerModule& sub, const at::Tensor& x) {
   const c10::impl::ExcludeDispatchKeyGuard no_autocast(c10::autocast_dispatch_keyset);
   const at::Tensor raw =
-      at::linear(x.to(sub.lr_fc->weight.scalar_type()), sub.lr_fc->weight, sub.lr_fc->bias);
+      layers::linear(x.to(sub.lr_fc->weight.scalar_type()), sub.lr_fc->weight, sub.lr_fc->bias);
   return layers::lact_learning_rates(raw, sub.options.base_lr).unflatten(2, {3, sub.heads});
 }
 
@@ -59,7 +60,8 @@ at::Tensor fast_weights(const LvsmSubLayerModule& sub, const at::Tensor& x, std:
       {sub.w0.unsqueeze(0), sub.w1.unsqueeze(0), sub.w2.unsqueeze(0)}, {}, {}};
   if (context.inner_update) {
     const at::Tensor seen = x.narrow(1, 0, inputs);
-    const at::Tensor kv = at::silu(at::linear(seen, qkv.narrow(0, dim, 2 * dim)));
+    const at::Tensor kv =
+        layers::linear(seen, qkv.narrow(0, dim, 2 * dim), {}, layers::LinearActivation::silu);
     layers::LactTokens tokens;
     tokens.k = layers::lact_normalise(kv.narrow(2, 0, dim), sub.heads);
     tokens.v = kv.narrow(2, dim, dim);
@@ -68,17 +70,18 @@ at::Tensor fast_weights(const LvsmSubLayerModule& sub, const at::Tensor& x, std:
                              lact_options(sub.options, context.backend, context.bf16_newton_schulz))
                 .state;
   }
-  const at::Tensor q =
-      at::silu(at::linear(x.narrow(1, first, x.size(1) - first), qkv.narrow(0, 0, dim)));
+  const at::Tensor q = layers::linear(x.narrow(1, first, x.size(1) - first), qkv.narrow(0, 0, dim),
+                                      {}, layers::LinearActivation::silu);
   const at::Tensor out = ops::swiglu_apply(layers::lact_normalise(q, sub.heads), state.weights,
                                            context.backend);  // [B, applied, dim]
   const at::Tensor normed =
       rms_norm(split_heads(out, sub.heads), sub.o_norm->weight, kOutputNormEpsilon);
-  return at::linear(normed.flatten(2), sub.c_proj->weight);
+  return layers::linear(normed.flatten(2), sub.c_proj->weight);
 }
 
 at::Tensor mlp(const LvsmSubLayerModule& sub, const at::Tensor& x) {
-  return at::linear(at::gelu(at::linear(x, sub.c_fc->weight)), sub.c_proj->weight);
+  return layers::linear(layers::linear(x, sub.c_fc->weight, {}, layers::LinearActivation::gelu),
+                        sub.c_proj->weight);
 }
 
 }  // namespace
@@ -231,7 +234,7 @@ at::Tensor LvsmModel::joint(const at::Tensor& images, const CameraTensors& input
             : block(i, x, sizes, context);
     trace("block" + std::to_string(i), x);
   }
-  x = at::linear(layer_norm(x, decoder_norm_), decoder_linear()).to(x.scalar_type());
+  x = layers::linear(layer_norm(x, decoder_norm_), decoder_linear()).to(x.scalar_type());
   return unpatchify(at::sigmoid(x), targets.height, targets.width, config_.patch_size)
       .unflatten(0, {images.size(0), targets.c2w.size(1)});
 }
