@@ -26,8 +26,10 @@ void check_options(const TrainOptions& options) {
   TTT_CHECK(!options.overwrite || !options.resume, usage,
             "--overwrite and --resume exclude each other", "ttt train",
             "--resume goes on with the earlier run, --overwrite starts anew");
+  TTT_CHECK(!options.evaluate || !options.weights.empty(), usage, "no weights to measure",
+            "--evaluate", "name a checkpoint with --weights FILE");
   const bool trains = options.preview.empty() && options.export_scenes.empty() &&
-                      !options.overfit_one_batch && !options.dry_run;
+                      !options.overfit_one_batch && !options.evaluate && !options.dry_run;
   std::error_code ignored;
   const bool holds_run = fs::exists(fs::path(options.output) / "log.jsonl", ignored);
   TTT_CHECK(!trains || !holds_run || options.resume || options.overwrite, output,
@@ -102,6 +104,15 @@ int overfit(TrainSetup& setup, const TrainOptions& options, const ProgressCallba
   return 0;
 }
 
+int evaluate(TrainSetup& setup, const TrainOptions& options, const ProgressCallback& progress) {
+  const training::Metrics metrics = setup.task->evaluate(false, progress);
+  TTT_CHECK(!metrics.empty(), usage, "there is nothing to measure on", "--evaluate",
+            "name pictures or scenes by --validation");
+  print_summary({{"schema", kSchema}, {"status", "summary"}, {"evaluation", to_json(metrics)}},
+                options.format);
+  return 0;
+}
+
 int run_training(TrainSetup& setup, const TrainOptions& options, const OptionTable& table,
                  const ProgressCallback& progress) {
   const std::string record_of = (fs::path(options.output) / "train").string();
@@ -146,6 +157,7 @@ int train_command(const std::vector<std::string>& arguments) {
   }
   if (options.dry_run) return 0;
   ProgressDisplay display(progress_settings(options.general));
+  if (options.evaluate) return evaluate(setup, options, display.callback());
   if (options.overfit_one_batch) return overfit(setup, options, display.callback());
   return run_training(setup, options, table, display.callback());
 }

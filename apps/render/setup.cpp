@@ -45,15 +45,42 @@ std::shared_ptr<nvs::LvsmModel> random_model(const RenderOptions& options, Rende
   return model;
 }
 
+/// Empty where none are installed.
+std::string shipped_weights() {
+  try {
+    return asset_path(kShippedWeights);
+  } catch (const Error&) {
+    return {};
+  }
+}
+
+/// What the weights say about the views that they were trained on.
+void read_training(RenderSetup& setup, const WeightFile& file) {
+  const auto value = [&](const char* key) {
+    const auto found = file.metadata().find(key);
+    return found == file.metadata().end() ? std::string() : found->second;
+  };
+  const std::string size = value(nvs::kSizeMetadata), mode = value(nvs::kModeMetadata);
+  const std::string where = printable(file.path().string());
+  TTT_CHECK(mode.empty() || mode == "object" || mode == "scene", weights,
+            fmt::format("the metadata name a mode \"{}\"", printable(mode, 40)), where,
+            "the file is damaged or from a later version");
+  setup.trained_mode = mode;
+  if (size.empty()) return;
+  try {
+    setup.size = parse_size(size, where);
+  } catch (const Error& error) {
+    throw Error(ErrorKind::weights, "the metadata's size is none: " + error.message(), where,
+                "the file is damaged or from a later version");
+  }
+}
+
 std::shared_ptr<nvs::LvsmModel> stored_model(const RenderOptions& options, RenderSetup& setup) {
-  TTT_CHECK(!options.weights.empty() || uses_shipped_weights(options), usage,
-            "no weights were given", "--weights",
-            "give a checkpoint with --weights FILE, or add --random-weights for a test");
-  const std::string path =
-      uses_shipped_weights(options) ? asset_path(kShippedWeights) : options.weights;
-  nvs::LoadedLvsm loaded =
-      nvs::load_lvsm({path, options.weights_key, options.model_config,
-                      options.allow_missing, options.allow_unexpected});
+  const std::string path = uses_shipped_weights(options) ? shipped_weights() : options.weights;
+  TTT_CHECK(!path.empty(), usage, "no weights were given", "--weights",
+            "give a checkpoint with --weights FILE, or --model NAME --random-weights for a test");
+  nvs::LoadedLvsm loaded = nvs::load_lvsm({path, options.weights_key, options.model_config,
+                                           options.allow_missing, options.allow_unexpected});
   if (!options.model.empty()) {
     const nvs::LvsmPreset& preset = nvs::find_lvsm_preset(options.model);
     TTT_CHECK(loaded.model->config().name() == preset.name, weights,
@@ -65,12 +92,7 @@ std::shared_ptr<nvs::LvsmModel> stored_model(const RenderOptions& options, Rende
   setup.config_origin = loaded.config_origin;
   setup.weights = path;
   setup.weights_key = loaded.file.weights_key();
-  setup.size = kPublishedSize;
-  const auto& metadata = loaded.file.metadata();
-  if (const auto size = metadata.find(nvs::kSizeMetadata); size != metadata.end())
-    setup.size = parse_size(size->second, printable(path) + ", " + nvs::kSizeMetadata);
-  if (const auto mode = metadata.find(nvs::kModeMetadata); mode != metadata.end())
-    setup.trained_mode = mode->second;
+  read_training(setup, loaded.file);
   setup.weights_hash =
       std::async(std::launch::async, [file = loaded.file] { return file.content_hash(); }).share();
   return loaded.model;
@@ -126,7 +148,8 @@ Json describe(const RenderSetup& setup, const RenderOptions& options) {
 void announce(const RenderSetup& setup, const RenderOptions& options) {
   if (uses_shipped_weights(options))
     log_info(
-        "no --weights: the shipped model, which was trained on small made-up scenes and two scanned "
+        "no --weights: the shipped model, which was trained on small made-up scenes and two "
+        "scanned "
         "objects");
   log_info("model: {}, {:.1f} M parameters, from {}; architecture from {}", setup.config.name(),
            static_cast<double>(setup.config.parameter_count()) / 1e6,

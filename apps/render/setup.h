@@ -24,9 +24,9 @@ struct RenderSetup {
   std::string config_origin;
   DeviceChoice device;
   std::uint64_t seed = 0;
-  std::string trained_mode;                   ///< "object", "scene", or empty where nothing tells
-  PixelSize size;         ///< of the input views
-  PixelSize render_size;  ///< of rendered pictures
+  std::string trained_mode;  ///< "object", "scene", or empty where nothing tells
+  PixelSize size;            ///< of the input views
+  PixelSize render_size;     ///< of rendered pictures
   /// Identity of the weights: SHA-256 of the file, computed beside other work, or "random <seed>".
   std::shared_future<std::string> weights_hash;
 };

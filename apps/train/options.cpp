@@ -369,6 +369,9 @@ void add_running(OptionTable& table, TrainOptions& options) {
                    options.overfit_one_batch);
   table.add_integer({.name = "overfit-steps", .value = "N", .help = "steps of that check"},
                     options.overfit_steps, kPositive);
+  table.add_switch(
+      {.name = "evaluate", .help = "measure --weights on the validation data, and train nothing"},
+      options.evaluate);
   table.add_switch({.name = "dry-run", .help = "check everything, train nothing"}, options.dry_run);
 }
 

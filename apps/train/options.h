@@ -105,6 +105,7 @@ struct TrainOptions {
   std::int64_t max_steps = 0;
   bool overfit_one_batch = false;
   std::int64_t overfit_steps = 200;
+  bool evaluate = false;
   bool dry_run = false;
 
   GeneralOptions general;

@@ -5,6 +5,7 @@
 #include "core/atomic_file.h"
 #include "core/error.h"
 #include "core/media/encode_png.h"
+#include "nvs/cameras/nearest_camera.h"
 #include "nvs/cameras/normalization.h"
 #include "nvs/output/metrics.h"
 #include "nvs/scene/views.h"
@@ -26,12 +27,6 @@ using training::Metrics;
 
 constexpr std::size_t kPreviewScenes = 8;
 constexpr std::int64_t kPreviewInputs = 4;
-
-Vector3 centre_of(std::span<const Camera> cameras) {
-  Vector3 sum;
-  for (const Camera& camera : cameras) sum += camera.position();
-  return (1.0 / static_cast<double>(cameras.size())) * sum;
-}
 
 std::span<const float> planes_of(const at::Tensor& contiguous) {
   return {contiguous.const_data_ptr<float>(), static_cast<std::size_t>(contiguous.numel())};
@@ -55,21 +50,6 @@ double mean_psnr(const at::Tensor& rendered, const at::Tensor& truth) {
 }
 
 }  // namespace
-
-std::size_t nearest_camera(const Camera& target, std::span<const Camera> inputs) {
-  const Vector3 centre = centre_of(inputs);
-  double spread = 0;
-  for (const Camera& camera : inputs) spread += length(camera.position() - centre);
-  spread /= static_cast<double>(inputs.size());
-  const auto distance = [&](const Camera& camera) {
-    const double apart = length(camera.position() - target.position());
-    return (spread > 0 ? apart / spread : apart) + length(camera.forward() - target.forward());
-  };
-  const auto nearest =
-      std::min_element(inputs.begin(), inputs.end(),
-                       [&](const Camera& a, const Camera& b) { return distance(a) < distance(b); });
-  return static_cast<std::size_t>(nearest - inputs.begin());
-}
 
 NovelViewTask::NovelViewTask(std::shared_ptr<LvsmModel> model, std::shared_ptr<LvsmModel> average,
                              std::shared_ptr<const ViewSource> source,

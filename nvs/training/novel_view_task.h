@@ -15,8 +15,8 @@ namespace ttt::nvs {
 struct NovelViewTaskOptions {
   std::uint64_t seed = 0;
   std::int64_t scenes_per_epoch = 1000;
-  std::int64_t batch = 8;  ///< scenes per forward pass
-  int workers = 1;         ///< threads that prepare batches; 0: the training thread does
+  std::int64_t batch = 8;         ///< scenes per forward pass
+  int workers = 1;                ///< threads that prepare batches; 0: the training thread does
   int width = 256, height = 256;  ///< of the source's views
   int input_views = 8;
   int target_views = 8;
@@ -74,9 +74,5 @@ class NovelViewTask : public training::Task {
   NovelViewTaskOptions options_;
   std::unique_ptr<training::OrderedPrefetch<Batch>> prefetch_;
 };
-
-/// Position of the camera nearest to a target, by the distances of positions (relative to how far
-/// the inputs spread) and of forward axes together. At least one input.
-std::size_t nearest_camera(const Camera& target, std::span<const Camera> inputs);
 
 }  // namespace ttt::nvs

@@ -3,6 +3,7 @@
 #include "core/error.h"
 #include "core/weights/safetensors_writer.h"
 #include "core/weights/weight_file.h"
+#include "nvs/cameras/nearest_camera.h"
 #include "nvs/output/metrics.h"
 #include "nvs/scene/views.h"
 #include "nvs/training/novel_view_task.h"

@@ -4,8 +4,8 @@
 
 #include "core/atomic_file.h"
 #include "core/error.h"
+#include "nvs/cameras/nearest_camera.h"
 #include "nvs/procedural/export_scene.h"
-#include "nvs/training/novel_view_task.h"
 #include "tests/support/paths.h"
 
 #include <gtest/gtest.h>
