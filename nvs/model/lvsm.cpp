@@ -3,6 +3,7 @@
 #include "nvs/model/lvsm.h"
 
 #include "core/error.h"
+#include "kernels/linear/linear.h"
 #include "kernels/support/checks.h"
 #include "nvs/model/patches.h"
 
@@ -19,6 +20,9 @@ constexpr double kLinearStd = 0.02;
 
 using Holder = std::shared_ptr<WeightHolder>;
 
+const ops::LinearEpilogue kSilu{ops::LinearActivation::silu};
+const ops::LinearEpilogue kGelu{ops::LinearActivation::gelu};
+
 at::Tensor layer_norm(const at::Tensor& x, const Holder& norm) {
   return at::layer_norm(x, {x.size(-1)}, norm->weight, {}, kLayerNormEpsilon);
 }
@@ -28,8 +32,9 @@ at::Tensor split_heads(const at::Tensor& x, std::int64_t heads) {
 }
 
 /// x [views, n, dim]: attention within each view.
-at::Tensor attention(const LvsmSubLayerModule& sub, const at::Tensor& x) {
-  const std::vector<at::Tensor> qkv = at::linear(x, sub.to_qkv->weight).chunk(3, 2);
+at::Tensor attention(const LvsmSubLayerModule& sub, const at::Tensor& x, ops::Backend backend) {
+  const std::vector<at::Tensor> qkv =
+      ops::linear(x, sub.to_qkv->weight, {}, {}, backend).chunk(3, 2);
   at::Tensor q = split_heads(qkv[0], sub.heads), k = split_heads(qkv[1], sub.heads);
   if (sub.q_norm) {
     q = rms_norm(q, sub.q_norm->weight, kAttentionNormEpsilon);
@@ -38,7 +43,7 @@ at::Tensor attention(const LvsmSubLayerModule& sub, const at::Tensor& x) {
   const at::Tensor v = split_heads(qkv[2], sub.heads);
   const at::Tensor attended = at::scaled_dot_product_attention(
       q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2));  // [views, heads, n, D]
-  return at::linear(attended.transpose(1, 2).flatten(2), sub.c_proj->weight);
+  return ops::linear(attended.transpose(1, 2).flatten(2), sub.c_proj->weight, {}, {}, backend);
 }
 
 /// x [B, L, dim]: one update on the first `inputs` tokens, then those from `first` on are applied.
@@ -50,28 +55,31 @@ at::Tensor fast_weights(const LvsmSubLayerModule& sub, const at::Tensor& x, std:
       {sub.w0.unsqueeze(0), sub.w1.unsqueeze(0), sub.w2.unsqueeze(0)}, {}, {}};
   if (context.inner_update) {
     const at::Tensor seen = x.narrow(1, 0, inputs);
-    const at::Tensor kv = at::silu(at::linear(seen, qkv.narrow(0, dim, 2 * dim)));
+    const at::Tensor kv =
+        ops::linear(seen, qkv.narrow(0, dim, 2 * dim), {}, kSilu, context.backend);
     layers::LactTokens tokens;
     tokens.k = layers::lact_normalise(kv.narrow(2, 0, dim), sub.heads);
     tokens.v = kv.narrow(2, dim, dim);
-    const at::Tensor raw = at::linear(seen, sub.lr_fc->weight, sub.lr_fc->bias);
+    const at::Tensor raw =
+        ops::linear(seen, sub.lr_fc->weight, sub.lr_fc->bias, {}, context.backend);
     tokens.rates = layers::lact_learning_rates(raw, sub.options.base_lr)
                        .unflatten(2, {3, sub.heads});  // [B, N, 3, heads]
     state = layers::run_lact(state, tokens, {{0, inputs, true, false}},
                              lact_options(sub.options, context.backend, context.bf16_newton_schulz))
                 .state;
   }
-  const at::Tensor q =
-      at::silu(at::linear(x.narrow(1, first, x.size(1) - first), qkv.narrow(0, 0, dim)));
+  const at::Tensor q = ops::linear(x.narrow(1, first, x.size(1) - first), qkv.narrow(0, 0, dim), {},
+                                   kSilu, context.backend);
   const at::Tensor out = ops::swiglu_apply(layers::lact_normalise(q, sub.heads), state.weights,
                                            context.backend);  // [B, applied, dim]
   const at::Tensor normed =
       rms_norm(split_heads(out, sub.heads), sub.o_norm->weight, kOutputNormEpsilon);
-  return at::linear(normed.flatten(2), sub.c_proj->weight);
+  return ops::linear(normed.flatten(2), sub.c_proj->weight, {}, {}, context.backend);
 }
 
-at::Tensor mlp(const LvsmSubLayerModule& sub, const at::Tensor& x) {
-  return at::linear(at::gelu(at::linear(x, sub.c_fc->weight)), sub.c_proj->weight);
+at::Tensor mlp(const LvsmSubLayerModule& sub, const at::Tensor& x, ops::Backend backend) {
+  const at::Tensor hidden = ops::linear(x, sub.c_fc->weight, {}, kGelu, backend);
+  return ops::linear(hidden, sub.c_proj->weight, {}, {}, backend);
 }
 
 }  // namespace
@@ -177,7 +185,7 @@ at::Tensor LvsmModel::joint(const at::Tensor& images, const CameraTensors& input
   };
   at::Tensor x =
       at::cat({operand(inputs, images.flatten(0, 1)), operand(targets, {})}, 1);  // [B, L, P*P*12]
-  x = at::linear(x, input_linear());
+  x = ops::linear(x, input_linear(), {}, {}, context.backend);
   trace("input_linear", x);
   x = layer_norm(x, input_layernorm_);  // [B, L, dim]
   trace("input_layernorm", x);
@@ -198,9 +206,9 @@ at::Tensor LvsmModel::joint(const at::Tensor& images, const CameraTensors& input
       const std::int64_t first = drop ? seen : 0;
       at::Tensor f;
       if (sub.options.kind == SubLayerKind::attention)
-        f = attention(sub, normed.reshape({-1, n, dim})).view({batch, -1, dim});
+        f = attention(sub, normed.reshape({-1, n, dim}), context.backend).view({batch, -1, dim});
       else if (sub.options.kind == SubLayerKind::mlp)
-        f = mlp(sub, normed);
+        f = mlp(sub, normed, context.backend);
       else
         f = fast_weights(sub, normed, seen, first, context);
       trace(name + ".f", f);
@@ -208,7 +216,7 @@ at::Tensor LvsmModel::joint(const at::Tensor& images, const CameraTensors& input
     }
     trace("block" + std::to_string(i), x);
   }
-  x = at::linear(layer_norm(x, decoder_norm_), decoder_linear());
+  x = ops::linear(layer_norm(x, decoder_norm_), decoder_linear(), {}, {}, context.backend);
   return unpatchify(at::sigmoid(x), targets.height, targets.width, config_.patch_size)
       .unflatten(0, {batch, wanted});
 }
