@@ -3,7 +3,7 @@
 #include "apps/render.h"
 
 #include "apps/common/help.h"
-#include "apps/render/options.h"
+#include "apps/render/option_groups.h"
 #include "apps/render/run.h"
 #include "core/cancel.h"
 #include "core/error.h"
@@ -58,15 +58,7 @@ int render_command(const std::vector<std::string>& arguments) {
   RenderOptions options;
   OptionTable table = render_table(options);
   if (start(table, options.general, arguments)) return 0;
-  // The official tools call the model's configuration --config.
-  if (table.is_own_config(options.general.config)) {
-    TTT_CHECK(options.model_config.empty(), usage,
-              "--config and --model-config both name the model's configuration", "ttt render",
-              "give one of them");
-    Option* const option = table.find("model-config");
-    option->set({options.general.config}, "--config");
-    option->origin = table.at("config").origin;
-  }
+  take_model_config(table, options);
   check_options(options);
   install_cancel_signal_handler();
   return run_render(table, options);

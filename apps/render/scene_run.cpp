@@ -5,6 +5,7 @@
 #include "apps/common/run_record.h"
 #include "apps/common/text.h"
 #include "apps/render/memory.h"
+#include "apps/render/reconstruction.h"
 #include "apps/render/report.h"
 #include "core/atomic_file.h"
 #include "core/cancel.h"
@@ -59,27 +60,13 @@ std::int64_t SceneRun::chunk_views() const {
 }
 
 void SceneRun::load_state() {
-  const RenderOptions& options = job_.options;
-  state_ = nvs::load_scene_state(options.state);
-  const std::string where = printable(options.state);
-  TTT_CHECK(state_.config == job_.setup.config, weights,
-            fmt::format("the state belongs to {}, the weights are {}", state_.config.name(),
-                        job_.setup.config.name()),
-            where, "use the weights that the state was made with");
-  TTT_CHECK(state_.weights_hash == job_.setup.weights_hash.get(), weights,
-            "the state was made with other weights", where,
-            "use the weights that the state was made with");
-  TTT_CHECK(options.mode == "auto" || options.mode == state_.mode, usage,
-            fmt::format("the state is in mode {}", state_.mode), "--mode " + options.mode,
-            "leave out --mode");
+  state_ = open_state(job_.setup, job_.options);
   if (scene_) {
     scene_->mode = state_.mode;
     scene_->normalization = state_.normalization;
   } else {
     name_ = state_.scene;
   }
-  log_info("state: {}, {} input views of {}x{}, mode {}", printable(state_.scene), state_.views,
-           state_.width, state_.height, state_.mode);
 }
 
 void SceneRun::run() {
@@ -162,31 +149,13 @@ void SceneRun::open_output() {
 }
 
 nvs::PosedViews SceneRun::input_views() {
-  std::vector<nvs::View> views =
-      nvs::load_views(scene_->scene, scene_->selection.inputs,
-                      view_options(job_.setup.size, job_.options), job_.progress);
-  std::vector<nvs::Camera> cameras;
-  std::vector<const Image*> images;
-  for (const nvs::View& view : views) {
-    if (view.error) {
-      log_warning("{}", view.error->what());
-      failed_.push_back(view.error->what());
-      continue;
-    }
-    cameras.push_back(scene_->normalization.apply(view.camera));
-    images.push_back(&view.image);
-  }
-  if (images.empty()) {
-    const std::optional<Error>& first = views.front().error;
-    throw Error(ErrorKind::input, "no input view can be read: " + first->message(), first->where(),
-                first->hint());
-  }
-  nvs::PosedViews result{nvs::camera_tensors(cameras), nvs::image_bytes(images)};
+  InputViews inputs = load_input_views(job_.setup, job_.options, *scene_, job_.progress);
+  failed_.insert(failed_.end(), inputs.failed.begin(), inputs.failed.end());
   if (!paths_.sheet.empty())
-    for (nvs::View& view : views)
+    for (nvs::View& view : inputs.views)
       if (!view.error)
         sheet_inputs_.push_back({std::move(view.image), fmt::format("input {}", view.index)});
-  return result;
+  return std::move(inputs.posed);
 }
 
 void SceneRun::reconstruct(const nvs::FastWeightMap* start) {
@@ -206,16 +175,7 @@ void SceneRun::reconstruct(const nvs::FastWeightMap* start) {
 void SceneRun::obtain_state() {
   const RenderOptions& options = job_.options;
   const bool fresh = options.state.empty();
-  if (fresh) {
-    state_.config = job_.setup.config;
-    state_.layers = job_.setup.renderer->initial_state();
-    state_.width = job_.setup.size.width;
-    state_.height = job_.setup.size.height;
-    state_.mode = scene_->mode;
-    state_.normalization = scene_->normalization;
-    state_.scene = utf8_text(name_);
-    state_.weights_hash = job_.setup.weights_hash.get();
-  }
+  if (fresh) state_ = new_state(job_.setup, *scene_);
   if (reconstructs(options)) {
     const nvs::FastWeightMap start = state_.layers;
     reconstruct(&start);

@@ -4,6 +4,7 @@
 
 #include "apps/common/shared_options.h"
 #include "apps/common/text.h"
+#include "core/assets.h"
 #include "core/error.h"
 #include "core/log.h"
 #include "core/seed.h"
@@ -18,6 +19,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr PixelSize kPublishedSize{256, 256};
+constexpr const char* kShippedWeights = "lvsm_procedural.safetensors";
 
 std::shared_ptr<nvs::LvsmModel> random_model(const RenderOptions& options, RenderSetup& setup) {
   TTT_CHECK(options.weights.empty(), usage, "random weights and a weight file exclude each other",
@@ -44,10 +46,13 @@ std::shared_ptr<nvs::LvsmModel> random_model(const RenderOptions& options, Rende
 }
 
 std::shared_ptr<nvs::LvsmModel> stored_model(const RenderOptions& options, RenderSetup& setup) {
-  TTT_CHECK(!options.weights.empty(), usage, "no weights were given", "--weights",
-            "give a checkpoint with --weights FILE, or --model NAME --random-weights for a test");
+  TTT_CHECK(!options.weights.empty() || uses_shipped_weights(options), usage,
+            "no weights were given", "--weights",
+            "give a checkpoint with --weights FILE, or add --random-weights for a test");
+  const std::string path =
+      uses_shipped_weights(options) ? asset_path(kShippedWeights) : options.weights;
   nvs::LoadedLvsm loaded =
-      nvs::load_lvsm({options.weights, options.weights_key, options.model_config,
+      nvs::load_lvsm({path, options.weights_key, options.model_config,
                       options.allow_missing, options.allow_unexpected});
   if (!options.model.empty()) {
     const nvs::LvsmPreset& preset = nvs::find_lvsm_preset(options.model);
@@ -58,14 +63,25 @@ std::shared_ptr<nvs::LvsmModel> stored_model(const RenderOptions& options, Rende
   }
   setup.config = loaded.model->config();
   setup.config_origin = loaded.config_origin;
-  setup.weights = options.weights;
+  setup.weights = path;
   setup.weights_key = loaded.file.weights_key();
+  setup.size = kPublishedSize;
+  const auto& metadata = loaded.file.metadata();
+  if (const auto size = metadata.find(nvs::kSizeMetadata); size != metadata.end())
+    setup.size = parse_size(size->second, printable(path) + ", " + nvs::kSizeMetadata);
+  if (const auto mode = metadata.find(nvs::kModeMetadata); mode != metadata.end())
+    setup.trained_mode = mode->second;
   setup.weights_hash =
       std::async(std::launch::async, [file = loaded.file] { return file.content_hash(); }).share();
   return loaded.model;
 }
 
 }  // namespace
+
+bool uses_shipped_weights(const RenderOptions& options) {
+  return options.weights.empty() && options.model.empty() && options.model_config.empty() &&
+         !options.random_weights;
+}
 
 RenderSetup set_up(const RenderOptions& options) {
   configure_torch(options.threads, options.tf32);
@@ -81,7 +97,7 @@ RenderSetup set_up(const RenderOptions& options) {
   run.bf16_newton_schulz = options.ns_dtype == "bf16";
   run.tile_tokens = options.tile;
   if (model) setup.renderer.emplace(*model, run);
-  setup.size = options.size.value_or(kPublishedSize);
+  if (options.size || setup.size == PixelSize{}) setup.size = options.size.value_or(kPublishedSize);
   setup.render_size = options.render_size.value_or(setup.size);
   for (const PixelSize& size : {setup.size, setup.render_size})
     nvs::check_picture_size(size.width, size.height, setup.config.patch_size);
@@ -108,6 +124,10 @@ Json describe(const RenderSetup& setup, const RenderOptions& options) {
 }
 
 void announce(const RenderSetup& setup, const RenderOptions& options) {
+  if (uses_shipped_weights(options))
+    log_info(
+        "no --weights: the shipped model, which was trained on small made-up scenes and two scanned "
+        "objects");
   log_info("model: {}, {:.1f} M parameters, from {}; architecture from {}", setup.config.name(),
            static_cast<double>(setup.config.parameter_count()) / 1e6,
            setup.weights.empty() ? fmt::format("random weights, seed {}", setup.seed)

@@ -5,6 +5,7 @@
 #include "core/error.h"
 #include "kernels/linear/linear.h"
 #include "kernels/support/checks.h"
+#include "layers/recompute.h"
 #include "nvs/model/patches.h"
 
 #include <ATen/CPUGeneratorImpl.h>
@@ -46,6 +47,14 @@ at::Tensor attention(const LvsmSubLayerModule& sub, const at::Tensor& x, ops::Ba
   return ops::linear(attended.transpose(1, 2).flatten(2), sub.c_proj->weight, {}, {}, backend);
 }
 
+/// Rates of tokens [B, N, dim] in float also under autocast, [B, N, 3, heads].
+at::Tensor learning_rates(const LvsmSubLayerModule& sub, const at::Tensor& x) {
+  const c10::impl::ExcludeDispatchKeyGuard no_autocast(c10::autocast_dispatch_keyset);
+  const at::Tensor raw =
+      ops::linear(x.to(sub.lr_fc->weight.scalar_type()), sub.lr_fc->weight, sub.lr_fc->bias);
+  return layers::lact_learning_rates(raw, sub.options.base_lr).unflatten(2, {3, sub.heads});
+}
+
 /// x [B, L, dim]: one update on the first `inputs` tokens, then those from `first` on are applied.
 at::Tensor fast_weights(const LvsmSubLayerModule& sub, const at::Tensor& x, std::int64_t inputs,
                         std::int64_t first, const LvsmForwardContext& context) {
@@ -60,10 +69,7 @@ at::Tensor fast_weights(const LvsmSubLayerModule& sub, const at::Tensor& x, std:
     layers::LactTokens tokens;
     tokens.k = layers::lact_normalise(kv.narrow(2, 0, dim), sub.heads);
     tokens.v = kv.narrow(2, dim, dim);
-    const at::Tensor raw =
-        ops::linear(seen, sub.lr_fc->weight, sub.lr_fc->bias, {}, context.backend);
-    tokens.rates = layers::lact_learning_rates(raw, sub.options.base_lr)
-                       .unflatten(2, {3, sub.heads});  // [B, N, 3, heads]
+    tokens.rates = learning_rates(sub, seen);
     state = layers::run_lact(state, tokens, {{0, inputs, true, false}},
                              lact_options(sub.options, context.backend, context.bf16_newton_schulz))
                 .state;
@@ -78,8 +84,8 @@ at::Tensor fast_weights(const LvsmSubLayerModule& sub, const at::Tensor& x, std:
 }
 
 at::Tensor mlp(const LvsmSubLayerModule& sub, const at::Tensor& x, ops::Backend backend) {
-  const at::Tensor hidden = ops::linear(x, sub.c_fc->weight, {}, kGelu, backend);
-  return ops::linear(hidden, sub.c_proj->weight, {}, {}, backend);
+  return ops::linear(ops::linear(x, sub.c_fc->weight, {}, kGelu, backend), sub.c_proj->weight, {},
+                     {}, backend);
 }
 
 }  // namespace
@@ -165,6 +171,43 @@ void LvsmModel::initialize(std::uint64_t seed) {
   }
 }
 
+at::Tensor LvsmModel::embed(const at::Tensor& images, const CameraTensors& inputs,
+                            const CameraTensors& targets) const {
+  const auto operand = [&](const CameraTensors& cameras, const at::Tensor& pictures) {
+    const CameraTensors flat{cameras.c2w.flatten(0, 1), cameras.fxfycxcy.flatten(0, 1),
+                             cameras.height, cameras.width};
+    return patch_operand(flat, pictures, config_.patch_size, input_linear().scalar_type())
+        .unflatten(0, {images.size(0), -1})
+        .flatten(1, 2);
+  };
+  const at::Tensor patches =
+      at::cat({operand(inputs, images.flatten(0, 1)), operand(targets, {})}, 1);
+  return ops::linear(patches, input_linear());  // [B, L, dim]
+}
+
+at::Tensor LvsmModel::block(std::int64_t index, at::Tensor x, const JointSizes& sizes,
+                            const LvsmForwardContext& context) const {
+  for (std::size_t j = 0; j < config_.block.size(); ++j) {
+    const LvsmSubLayerModule& sub = sub_layer(index, j);
+    const at::Tensor normed = layer_norm(x, sub.ln);
+    const std::string name = "block" + std::to_string(index) + ".sub" + std::to_string(j);
+    if (context.trace) context.trace(name + ".ln", normed);
+    // After the last update of all, nothing reads the input tokens any more.
+    const bool drop = index + 1 == config_.layers && j == sizes.last_fast_weights;
+    at::Tensor f;
+    if (sub.options.kind == SubLayerKind::attention)
+      f = attention(sub, normed.reshape({-1, sizes.view, config_.dim}), context.backend)
+              .view(x.sizes());
+    else if (sub.options.kind == SubLayerKind::mlp)
+      f = mlp(sub, normed, context.backend);
+    else
+      f = fast_weights(sub, normed, sizes.inputs, drop ? sizes.inputs : 0, context);
+    if (context.trace) context.trace(name + ".f", f);
+    x = (drop ? x.narrow(1, sizes.inputs, x.size(1) - sizes.inputs) : x) + f;
+  }
+  return x;
+}
+
 at::Tensor LvsmModel::joint(const at::Tensor& images, const CameraTensors& inputs,
                             const CameraTensors& targets, const LvsmForwardContext& context) const {
   TTT_CHECK(images.dim() == 5 && inputs.c2w.dim() == 4 && targets.c2w.dim() == 4 &&
@@ -172,53 +215,34 @@ at::Tensor LvsmModel::joint(const at::Tensor& images, const CameraTensors& input
                 targets.c2w.size(0) == images.size(0),
             usage, "joint() needs [B, V, ...] images and cameras of both kinds", "novel views",
             "pass at least one input and one target view for each sample");
-  const std::int64_t batch = images.size(0), wanted = targets.c2w.size(1), dim = config_.dim;
   const auto trace = [&](const std::string& name, const at::Tensor& value) {
     if (context.trace) context.trace(name, value);
   };
-  const auto operand = [&](const CameraTensors& cameras, const at::Tensor& pictures) {
-    const CameraTensors flat{cameras.c2w.flatten(0, 1), cameras.fxfycxcy.flatten(0, 1),
-                             cameras.height, cameras.width};
-    return patch_operand(flat, pictures, config_.patch_size, input_linear().scalar_type())
-        .unflatten(0, {batch, -1})
-        .flatten(1, 2);
-  };
-  at::Tensor x =
-      at::cat({operand(inputs, images.flatten(0, 1)), operand(targets, {})}, 1);  // [B, L, P*P*12]
-  x = ops::linear(x, input_linear(), {}, {}, context.backend);
+  at::Tensor x = embed(images, inputs, targets);
   trace("input_linear", x);
-  x = layer_norm(x, input_layernorm_);  // [B, L, dim]
+  // The residual stream stays wide under autocast.
+  x = layer_norm(x.to(input_linear().scalar_type()), input_layernorm_);  // [B, L, dim]
   trace("input_layernorm", x);
-  const std::int64_t n =
-      (targets.height / config_.patch_size) * (targets.width / config_.patch_size);
-  const std::int64_t seen = x.size(1) - wanted * n;
-  std::size_t last = 0;  // the last fast weights of a block
+  JointSizes sizes;
+  sizes.view = (targets.height / config_.patch_size) * (targets.width / config_.patch_size);
+  sizes.inputs = images.size(1) * sizes.view;
   for (std::size_t j = 0; j < config_.block.size(); ++j)
-    if (config_.block[j].kind == SubLayerKind::fast_weights) last = j;
+    if (config_.block[j].kind == SubLayerKind::fast_weights) sizes.last_fast_weights = j;
   for (std::int64_t i = 0; i < config_.layers; ++i) {
-    for (std::size_t j = 0; j < config_.block.size(); ++j) {
-      const LvsmSubLayerModule& sub = sub_layer(i, j);
-      const at::Tensor normed = layer_norm(x, sub.ln);
-      const std::string name = "block" + std::to_string(i) + ".sub" + std::to_string(j);
-      trace(name + ".ln", normed);
-      // After the last update of all, nothing reads the input tokens any more.
-      const bool drop = i + 1 == config_.layers && j == last;
-      const std::int64_t first = drop ? seen : 0;
-      at::Tensor f;
-      if (sub.options.kind == SubLayerKind::attention)
-        f = attention(sub, normed.reshape({-1, n, dim}), context.backend).view({batch, -1, dim});
-      else if (sub.options.kind == SubLayerKind::mlp)
-        f = mlp(sub, normed, context.backend);
-      else
-        f = fast_weights(sub, normed, seen, first, context);
-      trace(name + ".f", f);
-      x = (drop ? x.narrow(1, seen, wanted * n) : x) + f;
-    }
+    // The recomputed block outlives this call, and its context's trace would see it twice.
+    x = context.recompute
+            ? layers::recompute(
+                  [this, i, sizes, quiet = context.without_trace()](const at::Tensor& tokens) {
+                    return block(i, tokens, sizes, quiet);
+                  },
+                  x)
+            : block(i, x, sizes, context);
     trace("block" + std::to_string(i), x);
   }
-  x = ops::linear(layer_norm(x, decoder_norm_), decoder_linear(), {}, {}, context.backend);
+  x = ops::linear(layer_norm(x, decoder_norm_), decoder_linear(), {}, {}, context.backend)
+          .to(x.scalar_type());
   return unpatchify(at::sigmoid(x), targets.height, targets.width, config_.patch_size)
-      .unflatten(0, {batch, wanted});
+      .unflatten(0, {images.size(0), targets.c2w.size(1)});
 }
 
 at::Tensor rms_norm(const at::Tensor& x, const at::Tensor& weight, double epsilon) {

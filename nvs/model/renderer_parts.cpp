@@ -147,7 +147,8 @@ void LvsmRenderer::Parts::attend(const PreparedSubLayer& sub, const at::Tensor& 
 
 void LvsmRenderer::Parts::run_mlp(const PreparedSubLayer& sub, const at::Tensor& x) const {
   for_rows(x.flatten(0, 1), [&](const at::Tensor& rows) {
-    add_product(rows, linear(operand(rows, sub), sub.hidden, kGelu), sub.projection);
+    const at::Tensor hidden = linear(operand(rows, sub), sub.hidden, kGelu);
+    add_product(rows, hidden, sub.projection);
   });
 }
 
@@ -161,8 +162,8 @@ void LvsmRenderer::Parts::run(const PreparedSubLayer& sub, const at::Tensor& x) 
 void LvsmRenderer::Parts::apply(const PreparedSubLayer& sub, const ops::SwigluMatrices& weights,
                                 const at::Tensor& x) const {
   for_rows(x.flatten(0, 1), [&](const at::Tensor& rows) {
-    at::Tensor q = linear(operand(rows, sub), sub.query, kSilu).unsqueeze(0);  // [1, rows, dim]
-    q = layers::lact_normalise(q, sub.heads);
+    const at::Tensor query = linear(operand(rows, sub), sub.query, kSilu);
+    const at::Tensor q = layers::lact_normalise(query.unsqueeze(0), sub.heads);  // [1, rows, dim]
     const at::Tensor out = ops::swiglu_apply(q, weights, options.backend);
     const at::Tensor scaled = rms_norm(split_heads(out, sub.heads), {}, kOutputNormEpsilon);
     add_product(rows, scaled.flatten(2).squeeze(0), sub.projection);
