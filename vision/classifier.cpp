@@ -106,6 +106,7 @@ Classifier Classifier::load(const ClassifierOptions& options) {
   result.model_->eval();
   result.model_->prepare_for_inference();
   result.model_->to(options.device, options.dtype);
+  layers::pack_for_inference(*result.model_);
   return result;
 }
 
