@@ -119,7 +119,7 @@ Json comparison_row(const Json& subject, const std::string& status) {
   for (const std::string& field : identity_fields())
     row[field] = subject.contains(field) ? subject[field] : Json(nullptr);
   row["status"] = status;
-  row["a_ms"] = row["b_ms"] = row["ratio"] = nullptr;
+  for (const char* field : {"a_ms", "b_ms", "ratio"}) row[field] = nullptr;
   return row;
 }
 

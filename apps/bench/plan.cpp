@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <fnmatch.h>
+#include <optional>
 
 namespace ttt::cli {
 namespace {
@@ -136,8 +137,8 @@ void add_ops(BenchPlan& plan, const BenchOptions& options, const Sweeps& sweeps)
       "`ttt bench --case '*' -r 1` shows the names");
 }
 
-void add_model(BenchPlan& plan, const BenchOptions& options, const Sweeps& sweeps,
-               const std::string& name, const std::string& weights) {
+void add_model(BenchPlan& plan, const Sweeps& sweeps, const std::string& name,
+               const std::string& weights) {
   const vision::Classifier classifier = vision::Classifier::load(
       {.weights = weights, .model = name, .random_weights = weights.empty()});
   std::vector<PixelSize> sizes = sweeps.sizes;
@@ -163,13 +164,13 @@ void add_models(BenchPlan& plan, const BenchOptions& options, const Sweeps& swee
             "one weight file holds one model", "--weights, --model", "leave out --model");
   Texts names = options.model;
   if (!options.weights.empty()) {
-    add_model(plan, options, sweeps, names.empty() ? "" : names[0], options.weights);
+    add_model(plan, sweeps, names.empty() ? "" : names[0], options.weights);
     return;
   }
   if (names.empty() && options.op.empty()) names = {"vit3_t"};
   for (const std::string& name : names) {
     vision::find_preset(name);
-    add_model(plan, options, sweeps, name, "");
+    add_model(plan, sweeps, name, "");
   }
   TTT_CHECK(!names.empty() || (options.size.empty() && options.batch.empty()), usage,
             "pictures are for models, and no model is measured",

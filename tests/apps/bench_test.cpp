@@ -274,8 +274,8 @@ void add_subject_effects(std::map<std::string, Effect>& effects) {
   };
   effects["model"] = [] { EXPECT_EQ(values(rows(vit()), "name"), std::set<Json>{"vit3_t"}); };
   effects["weights"] = [] {
+    TTT_REQUIRE_SHARED("golden/vision/vit3_tiny32.safetensors");
     const std::string weights = shared("golden/vision/vit3_tiny32.safetensors");
-    TTT_REQUIRE_SHARED(weights);
     const auto all = rows({"bench", "-w", weights, "--size", "32", "-r", "1"});
     EXPECT_EQ(values(all, "kind"), std::set<Json>{"model"});
     EXPECT_NE(values(all, "name"), std::set<Json>{"vit3_t"});
