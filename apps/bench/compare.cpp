@@ -3,8 +3,8 @@
 #include "apps/bench/compare.h"
 
 #include "apps/bench/rows.h"
-#include "apps/common/result_sink.h"
 #include "apps/common/run_record.h"
+#include "apps/common/small_sink.h"
 #include "apps/common/text.h"
 #include "core/atomic_file.h"
 #include "core/error.h"

@@ -2,13 +2,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apps/bench/measure.h"
 
-#include "apps/common/memory.h"
 #include "core/cancel.h"
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <fstream>
 #include <limits>
+#include <malloc.h>
+#include <sstream>
+#include <string>
+#include <string_view>
 
 namespace ttt::cli {
 namespace {
@@ -22,6 +26,25 @@ double time_passes(const std::function<void()>& pass, std::int64_t count) {
   const Clock::time_point start = Clock::now();
   for (std::int64_t i = 0; i < count; ++i) pass();
   return std::chrono::duration<double>(Clock::now() - start).count() / static_cast<double>(count);
+}
+
+/// The largest resident set since the last restart, in bytes.
+std::optional<std::int64_t> peak_resident() {
+  constexpr std::string_view kLabel = "VmHWM:";
+  std::ifstream file("/proc/self/status");
+  for (std::string line; std::getline(file, line);) {
+    std::int64_t kibibytes = 0;
+    if (line.starts_with(kLabel) && std::istringstream(line.substr(kLabel.size())) >> kibibytes)
+      return kibibytes * 1024;
+  }
+  return std::nullopt;
+}
+
+bool restart_peak() {
+  ::malloc_trim(0);
+  std::ofstream file("/proc/self/clear_refs");
+  file << "5";  // the kernel's code for the peak of the resident set
+  return static_cast<bool>(file.flush());
 }
 
 }  // namespace
@@ -50,11 +73,11 @@ Samples measure(const std::function<void()>& pass, const MeasureOptions& options
 }
 
 PeakMemory::PeakMemory() {
-  if (restart_peak_memory()) start_ = peak_memory();
+  if (restart_peak()) start_ = peak_resident();
 }
 
 std::optional<std::int64_t> PeakMemory::peak() const {
-  return start_ ? peak_memory() : std::nullopt;
+  return start_ ? peak_resident() : std::nullopt;
 }
 
 std::optional<std::int64_t> PeakMemory::above_start() const {

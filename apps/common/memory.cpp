@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <fstream>
-#include <malloc.h>
 #include <sstream>
 #include <string>
 
@@ -35,18 +34,6 @@ std::optional<std::int64_t> memory_available() {
   if (limit && used)
     available = std::min(available, std::max<std::int64_t>(0, *limit - *used + cache.value_or(0)));
   return available;
-}
-
-bool restart_peak_memory() {
-  ::malloc_trim(0);
-  std::ofstream file("/proc/self/clear_refs");
-  file << "5";  // the kernel's code for the peak of the resident set
-  return static_cast<bool>(file.flush());
-}
-
-std::optional<std::int64_t> peak_memory() {
-  const std::optional<std::int64_t> kibibytes = number_in("/proc/self/status", "VmHWM:");
-  return kibibytes ? std::optional(*kibibytes * 1024) : std::nullopt;
 }
 
 }  // namespace ttt::cli

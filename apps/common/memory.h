@@ -11,9 +11,4 @@ namespace ttt::cli {
 /// when unknown.
 std::optional<std::int64_t> memory_available();
 
-/// Gives free memory back to the system and forgets the peak so far. False where the system can't.
-bool restart_peak_memory();
-/// The most bytes that the process held since then, or since its start; nothing when unknown.
-std::optional<std::int64_t> peak_memory();
-
 }  // namespace ttt::cli

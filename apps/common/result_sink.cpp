@@ -75,22 +75,6 @@ bool exists(const std::string& path) {
   return fs::exists(path, ignored);
 }
 
-/// Writes all of it at the end.
-class WholeFileSink : public ResultSink {
- public:
-  WholeFileSink(std::string output, std::unique_ptr<ResultRenderer> renderer)
-      : output_(std::move(output)), renderer_(std::move(renderer)), text_(renderer_->begin()) {}
-  void row(const Json& row) override { text_ += renderer_->row(row); }
-  void finish(const Json& summary, bool /*complete*/) override {
-    write_file(output_, text_ + renderer_->end(summary));
-  }
-
- private:
-  std::string output_;
-  std::unique_ptr<ResultRenderer> renderer_;
-  std::string text_;
-};
-
 }  // namespace
 
 std::unique_ptr<ResultSink> make_stream_sink(const std::string& output,
@@ -102,12 +86,6 @@ std::unique_ptr<ResultSink> make_stream_sink(const std::string& output,
     throw output_error(std::string("can't write: ") + std::strerror(errno), output,
                        "choose another output");
   return std::make_unique<StreamSink>(descriptor, printable(output), std::move(renderer));
-}
-
-std::unique_ptr<ResultSink> make_small_sink(const std::string& output,
-                                            std::unique_ptr<ResultRenderer> renderer) {
-  if (to_stream(output)) return make_stream_sink(output, std::move(renderer));
-  return std::make_unique<WholeFileSink>(output, std::move(renderer));
 }
 
 void FileSink::check(const Settings& settings) {

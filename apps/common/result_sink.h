@@ -25,11 +25,6 @@ class ResultSink {
 std::unique_ptr<ResultSink> make_stream_sink(const std::string& output,
                                              std::unique_ptr<ResultRenderer> renderer);
 
-/// For few rows: an output for which to_stream() holds, or else a file that is written as a whole
-/// at the end and can't be resumed.
-std::unique_ptr<ResultSink> make_small_sink(const std::string& output,
-                                            std::unique_ptr<ResultRenderer> renderer);
-
 /// A result file. Rows are kept as JSON lines in `<output>.partial` as they come, so that a run
 /// that was interrupted, even killed, can be continued; finish() writes the result under its own
 /// name, atomically, and removes the partial file if the run is complete.

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apps/selftest/run.h"
 
-#include "apps/common/result_sink.h"
 #include "apps/common/run_record.h"
 #include "apps/common/shared_options.h"
+#include "apps/common/small_sink.h"
 #include "apps/common/text.h"
 #include "apps/selftest/rows.h"
 #include "core/atomic_file.h"
