@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apps/program.h"
 
+#include "apps/bench.h"
 #include "apps/classify.h"
 #include "apps/common/console.h"
 #include "apps/common/output.h"
@@ -103,6 +104,8 @@ std::span<const Command> commands() {
       {"convert", "write weights as safetensors", convert_command, describe_convert},
       {"selftest", "compare the fast implementations with the reference on this machine",
        selftest_command, describe_selftest},
+      {"bench", "measure operations and models on this machine, or compare two such results",
+       bench_command, describe_bench},
       {"list", "models, presets, devices, backends, operations and options", list_command,
        describe_list},
   }};
