@@ -3,6 +3,8 @@
 #include "core/weights/weight_file.h"
 #include "tests/apps/render_effects.h"
 
+#include <ATen/ATen.h>
+
 namespace ttt::test {
 namespace {
 

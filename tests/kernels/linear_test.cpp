@@ -77,10 +77,10 @@ TEST(PackedLinear, RunsOnTheReference) {
 TEST(PackedLinear, RefusesOtherDtypesAndGradients) {
   const Tensors4 t = tensors();
   const PackedLinear packed(t.weight, t.bias, at::kFloat);
-  expect_usage_error([&] { linear(t.x.to(at::kBFloat16), packed); }, "packed for Float");
-  expect_usage_error([&] { linear(t.x.clone().requires_grad_(), packed); }, "no gradients");
-  expect_usage_error([&] { linear(t.x, PackedLinear()); }, "empty");
-  expect_usage_error([&] { linear(t.x.narrow(2, 0, 36), packed); }, "x is [3, 50, 36]");
+  expect_usage_error([&] { ops::linear(t.x.to(at::kBFloat16), packed); }, "packed for Float");
+  expect_usage_error([&] { ops::linear(t.x.clone().requires_grad_(), packed); }, "no gradients");
+  expect_usage_error([&] { ops::linear(t.x, PackedLinear()); }, "empty");
+  expect_usage_error([&] { ops::linear(t.x.narrow(2, 0, 36), packed); }, "x is [3, 50, 36]");
 }
 
 TEST(LinearOut, AddsToTheResidualInPlace) {
@@ -127,21 +127,21 @@ TEST(LinearOut, RefusesUnevenRowsWrongTypesAndGradients) {
 
 TEST(Linear, TakesVectorsAndManyDimensions) {
   const Tensors4 t = tensors();
-  EXPECT_EQ(linear(t.x[0][0], t.weight).sizes(), at::IntArrayRef({70}));
-  EXPECT_EQ(linear(t.x.view({3, 5, 2, 5, 37}), t.weight).sizes(),
+  EXPECT_EQ(ops::linear(t.x[0][0], t.weight).sizes(), at::IntArrayRef({70}));
+  EXPECT_EQ(ops::linear(t.x.view({3, 5, 2, 5, 37}), t.weight).sizes(),
             at::IntArrayRef({3, 5, 2, 5, 70}));
   const at::Tensor turned = t.x.transpose(0, 1);
-  EXPECT_LT(largest_difference(linear(turned, t.weight), at::linear(turned, t.weight)), 1e-4);
+  EXPECT_LT(largest_difference(ops::linear(turned, t.weight), at::linear(turned, t.weight)), 1e-4);
 }
 
 TEST(Linear, RefusesWhatDoesNotFit) {
   const Tensors4 t = tensors();
-  expect_usage_error([&] { linear(t.x, t.weight.t()); }, "x is [3, 50, 37]");
-  expect_usage_error([&] { linear(t.x, t.weight, t.bias.narrow(0, 0, 69)); }, "bias is [69]");
-  expect_usage_error([&] { linear(t.x, t.weight, t.bias, {kSilu, t.bias}); }, "residual is [70]");
-  expect_usage_error([&] { linear(t.x, t.weight.to(at::kDouble)); }, "weight is Double");
-  expect_usage_error([&] { linear(at::Tensor(), t.weight); }, "undefined");
-  expect_usage_error([&] { linear(at::ones({}), t.weight); }, "x is []");
+  expect_usage_error([&] { ops::linear(t.x, t.weight.t()); }, "x is [3, 50, 37]");
+  expect_usage_error([&] { ops::linear(t.x, t.weight, t.bias.narrow(0, 0, 69)); }, "bias is [69]");
+  expect_usage_error([&] { ops::linear(t.x, t.weight, t.bias, {kSilu, t.bias}); }, "residual is [70]");
+  expect_usage_error([&] { ops::linear(t.x, t.weight.to(at::kDouble)); }, "weight is Double");
+  expect_usage_error([&] { ops::linear(at::Tensor(), t.weight); }, "undefined");
+  expect_usage_error([&] { ops::linear(at::ones({}), t.weight); }, "x is []");
 }
 
 TEST(Linear, FollowsAutocast) {
@@ -155,7 +155,7 @@ TEST(Linear, FollowsAutocast) {
   EXPECT_EQ(y.scalar_type(), at::kBFloat16);
   const auto gradient = torch::autograd::grad({y.to(at::kFloat).sum()}, {weight})[0];
   EXPECT_EQ(gradient.scalar_type(), at::kFloat);
-  const at::Tensor expected = t.x.sum({0, 1}).expand({70, 37});
+  const at::Tensor expected = t.x.sum(at::IntArrayRef{0, 1}).expand({70, 37});
   EXPECT_LT(largest_difference(gradient, expected), expected.abs().max().item<double>() / 64);
 }
 
