@@ -4,6 +4,7 @@
 
 #include "core/error.h"
 #include "core/log.h"
+#include "layers/holders.h"
 #include "layers/module_weights.h"
 #include "vision/classification_model.h"
 #include "vision/weights_metadata.h"
