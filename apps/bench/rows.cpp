@@ -3,6 +3,7 @@
 #include "apps/bench/rows.h"
 
 #include "apps/common/text.h"
+#include "core/error.h"
 #include "kernels/support/cpu_isa.h"
 
 #include <spdlog/fmt/fmt.h>
