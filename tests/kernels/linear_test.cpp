@@ -120,7 +120,11 @@ TEST(LinearOut, RefusesUnevenRowsWrongTypesAndGradients) {
         linear_out(t.x, t.weight, {}, at::empty({3, 50, 70}, at::kDouble));
       },
       "dtype");
-  expect_usage_error([&] { linear_out(t.x, t.weight, {}, at::empty({3, 50, 71})); }, "71");
+  expect_usage_error(
+      [&] {
+        linear_out(t.x, t.weight, {}, at::empty({3, 50, 71}));
+      },
+      "out is [3, 50, 71]");
   const at::Tensor y = at::empty({3, 50, 70});
   expect_usage_error([&] { linear_out(t.x, t.weight.clone().requires_grad_(), {}, y); },
                      "no gradients");
