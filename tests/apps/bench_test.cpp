@@ -182,7 +182,7 @@ TEST(Bench, OtherErrorsHaveTheirCodes) {
 
 TEST(Bench, WhatNeedsTooMuchMemoryIsARowWithItsError) {
   const ProgramResult result =
-      run_ttt(vit({"--size", "65520", "--batch", "64", "--format", "jsonl", "-q"}));
+      run_ttt(vit({"--size", "16384", "--batch", "64", "--format", "jsonl", "-q"}));
   EXPECT_EQ(result.code, 6) << result.err;
   const std::vector<Json> all = result.json_lines();
   ASSERT_EQ(all.size(), 3U);
