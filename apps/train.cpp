@@ -69,9 +69,9 @@ Json summary_of(const training::TrainingSummary& summary, std::int64_t unreadabl
               {"steps", summary.steps},
               {"skipped_steps", summary.skipped_steps},
               {"unreadable", unreadable},
-              {"loss", summary.last_loss},
               {"evaluation", to_json(summary.evaluation)},
               {"average_evaluation", to_json(summary.average_evaluation)}};
+  if (summary.last_loss) result["loss"] = *summary.last_loss;
   put_name(result, "checkpoint", summary.checkpoint.string());
   return result;
 }

@@ -79,7 +79,7 @@ struct TrainerOptions {
 struct TrainingSummary {
   std::int64_t steps = 0;
   std::int64_t skipped_steps = 0;
-  double last_loss = 0;
+  std::optional<double> last_loss;   ///< none when a finished run was resumed
   Metrics evaluation;                ///< the last one of the trained weights
   Metrics average_evaluation;        ///< the last one of the average
   std::filesystem::path checkpoint;  ///< the last model file

@@ -3,8 +3,8 @@
 #include "nvs/model/lvsm.h"
 
 #include "core/error.h"
+#include "kernels/linear/linear.h"
 #include "kernels/support/checks.h"
-#include "layers/linear.h"
 #include "layers/recompute.h"
 #include "nvs/model/patches.h"
 
@@ -21,6 +21,9 @@ constexpr double kLinearStd = 0.02;
 
 using Holder = std::shared_ptr<WeightHolder>;
 
+const ops::LinearEpilogue kSilu{ops::LinearActivation::silu};
+const ops::LinearEpilogue kGelu{ops::LinearActivation::gelu};
+
 at::Tensor layer_norm(const at::Tensor& x, const Holder& norm) {
   return at::layer_norm(x, {x.size(-1)}, norm->weight, {}, kLayerNormEpsilon);
 }
@@ -30,8 +33,9 @@ at::Tensor split_heads(const at::Tensor& x, std::int64_t heads) {
 }
 
 /// x [views, n, dim]: attention within each view.
-at::Tensor attention(const LvsmSubLayerModule& sub, const at::Tensor& x) {
-  const std::vector<at::Tensor> qkv = layers::linear(x, sub.to_qkv->weight).chunk(3, 2);
+at::Tensor attention(const LvsmSubLayerModule& sub, const at::Tensor& x, ops::Backend backend) {
+  const std::vector<at::Tensor> qkv =
+      ops::linear(x, sub.to_qkv->weight, {}, {}, backend).chunk(3, 2);
   at::Tensor q = split_heads(qkv[0], sub.heads), k = split_heads(qkv[1], sub.heads);
   if (sub.q_norm) {
     q = rms_norm(q, sub.q_norm->weight, kAttentionNormEpsilon);
@@ -40,14 +44,14 @@ at::Tensor attention(const LvsmSubLayerModule& sub, const at::Tensor& x) {
   const at::Tensor v = split_heads(qkv[2], sub.heads);
   const at::Tensor attended = at::scaled_dot_product_attention(
       q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2));  // [views, heads, n, D]
-  return layers::linear(attended.transpose(1, 2).flatten(2), sub.c_proj->weight);
+  return ops::linear(attended.transpose(1, 2).flatten(2), sub.c_proj->weight, {}, {}, backend);
 }
 
 /// Rates of tokens [B, N, dim] in float also under autocast, [B, N, 3, heads].
 at::Tensor learning_rates(const LvsmSubLayerModule& sub, const at::Tensor& x) {
   const c10::impl::ExcludeDispatchKeyGuard no_autocast(c10::autocast_dispatch_keyset);
   const at::Tensor raw =
-      layers::linear(x.to(sub.lr_fc->weight.scalar_type()), sub.lr_fc->weight, sub.lr_fc->bias);
+      ops::linear(x.to(sub.lr_fc->weight.scalar_type()), sub.lr_fc->weight, sub.lr_fc->bias);
   return layers::lact_learning_rates(raw, sub.options.base_lr).unflatten(2, {3, sub.heads});
 }
 
@@ -61,7 +65,7 @@ at::Tensor fast_weights(const LvsmSubLayerModule& sub, const at::Tensor& x, std:
   if (context.inner_update) {
     const at::Tensor seen = x.narrow(1, 0, inputs);
     const at::Tensor kv =
-        layers::linear(seen, qkv.narrow(0, dim, 2 * dim), {}, layers::LinearActivation::silu);
+        ops::linear(seen, qkv.narrow(0, dim, 2 * dim), {}, kSilu, context.backend);
     layers::LactTokens tokens;
     tokens.k = layers::lact_normalise(kv.narrow(2, 0, dim), sub.heads);
     tokens.v = kv.narrow(2, dim, dim);
@@ -70,18 +74,18 @@ at::Tensor fast_weights(const LvsmSubLayerModule& sub, const at::Tensor& x, std:
                              lact_options(sub.options, context.backend, context.bf16_newton_schulz))
                 .state;
   }
-  const at::Tensor q = layers::linear(x.narrow(1, first, x.size(1) - first), qkv.narrow(0, 0, dim),
-                                      {}, layers::LinearActivation::silu);
+  const at::Tensor q = ops::linear(x.narrow(1, first, x.size(1) - first), qkv.narrow(0, 0, dim), {},
+                                   kSilu, context.backend);
   const at::Tensor out = ops::swiglu_apply(layers::lact_normalise(q, sub.heads), state.weights,
                                            context.backend);  // [B, applied, dim]
   const at::Tensor normed =
       rms_norm(split_heads(out, sub.heads), sub.o_norm->weight, kOutputNormEpsilon);
-  return layers::linear(normed.flatten(2), sub.c_proj->weight);
+  return ops::linear(normed.flatten(2), sub.c_proj->weight, {}, {}, context.backend);
 }
 
-at::Tensor mlp(const LvsmSubLayerModule& sub, const at::Tensor& x) {
-  return layers::linear(layers::linear(x, sub.c_fc->weight, {}, layers::LinearActivation::gelu),
-                        sub.c_proj->weight);
+at::Tensor mlp(const LvsmSubLayerModule& sub, const at::Tensor& x, ops::Backend backend) {
+  return ops::linear(ops::linear(x, sub.c_fc->weight, {}, kGelu, backend), sub.c_proj->weight, {},
+                     {}, backend);
 }
 
 }  // namespace
@@ -178,7 +182,7 @@ at::Tensor LvsmModel::embed(const at::Tensor& images, const CameraTensors& input
   };
   const at::Tensor patches =
       at::cat({operand(inputs, images.flatten(0, 1)), operand(targets, {})}, 1);
-  return at::linear(patches, input_linear());  // [B, L, dim]
+  return ops::linear(patches, input_linear());  // [B, L, dim]
 }
 
 at::Tensor LvsmModel::block(std::int64_t index, at::Tensor x, const JointSizes& sizes,
@@ -192,9 +196,10 @@ at::Tensor LvsmModel::block(std::int64_t index, at::Tensor x, const JointSizes& 
     const bool drop = index + 1 == config_.layers && j == sizes.last_fast_weights;
     at::Tensor f;
     if (sub.options.kind == SubLayerKind::attention)
-      f = attention(sub, normed.reshape({-1, sizes.view, config_.dim})).view(x.sizes());
+      f = attention(sub, normed.reshape({-1, sizes.view, config_.dim}), context.backend)
+              .view(x.sizes());
     else if (sub.options.kind == SubLayerKind::mlp)
-      f = mlp(sub, normed);
+      f = mlp(sub, normed, context.backend);
     else
       f = fast_weights(sub, normed, sizes.inputs, drop ? sizes.inputs : 0, context);
     if (context.trace) context.trace(name + ".f", f);
@@ -234,7 +239,8 @@ at::Tensor LvsmModel::joint(const at::Tensor& images, const CameraTensors& input
             : block(i, x, sizes, context);
     trace("block" + std::to_string(i), x);
   }
-  x = layers::linear(layer_norm(x, decoder_norm_), decoder_linear()).to(x.scalar_type());
+  x = ops::linear(layer_norm(x, decoder_norm_), decoder_linear(), {}, {}, context.backend)
+          .to(x.scalar_type());
   return unpatchify(at::sigmoid(x), targets.height, targets.width, config_.patch_size)
       .unflatten(0, {images.size(0), targets.c2w.size(1)});
 }

@@ -317,7 +317,7 @@ TEST(Run, WritesLogCurvesAndTheBestModel) {
   options.norms_steps = 10;
   LineTask task(true);
   const TrainingSummary summary = train(task, options, {});
-  EXPECT_LT(summary.last_loss, 0.5);
+  EXPECT_LT(summary.last_loss.value(), 0.5);
   for (const char* name : {"log.jsonl", "curves.csv", "evaluation.csv", "norms.csv", "curves.png"})
     EXPECT_GT(std::filesystem::file_size(folder / "run" / name), 50U) << name;
   std::ifstream csv(folder / "run/curves.csv");

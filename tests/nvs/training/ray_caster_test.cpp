@@ -113,8 +113,8 @@ TEST(RayCaster, LightIsLamberts) {
   const RayCaster caster(scene);
   const double lit = 0.25 + 0.75 * std::sqrt(0.5);
   expect_near(caster.colour({{0, 0, 5}, {0, 0, -1}}), lit * kRed, 1e-12);
-  expect_near(caster.colour({{5, 0, 0}, {-1, 0, 0}}), 0.25 * kRed, 1e-12) << "grazing";
-  expect_near(caster.colour({{0, -5, 0}, {0, 1, 0}}), 0.25 * kRed, 1e-12) << "turned away";
+  expect_near(caster.colour({{5, 0, 0}, {-1, 0, 0}}), 0.25 * kRed, 1e-12);  // grazing
+  expect_near(caster.colour({{0, -5, 0}, {0, 1, 0}}), 0.25 * kRed, 1e-12);  // turned away
 }
 
 TEST(RayCaster, ShadowsFallAwayFromTheLight) {
