@@ -13,6 +13,7 @@
 #include "apps/selftest.h"
 #include "apps/train.h"
 #include "apps/version.h"
+#include "apps/view.h"
 #include "core/error.h"
 #include "core/nearest.h"
 
@@ -93,11 +94,12 @@ int run_help(const std::vector<std::string>& arguments) {
 }  // namespace
 
 std::span<const Command> commands() {
-  static constexpr std::array<Command, 8> kCommands{{
+  static constexpr std::array<Command, 9> kCommands{{
       {"classify", "label pictures", classify_command, describe_classify},
       {"render", "render new views of a scene from posed pictures", render_command,
        describe_render},
-      {"train", "train a classifier on labelled pictures", train_command, describe_train},
+      {"view", "look around a scene in a web browser", view_command, describe_view},
+      {"train", "train a model", train_command, describe_train},
       {"inspect", "what a weight file holds", inspect_command, describe_inspect},
       {"convert", "write weights as safetensors", convert_command, describe_convert},
       {"selftest", "compare the fast implementations with the reference on this machine",

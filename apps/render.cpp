@@ -3,7 +3,7 @@
 #include "apps/render.h"
 
 #include "apps/common/help.h"
-#include "apps/render/options.h"
+#include "apps/render/option_groups.h"
 #include "apps/render/run.h"
 #include "core/cancel.h"
 #include "core/error.h"
@@ -47,6 +47,14 @@ void check_options(const RenderOptions& options) {
       "reconstruct, or add views with --add-views");
   forbid(!options.state.empty() && options.fit, "--state", "--fit",
          "the state knows how its cameras were fitted");
+  const bool baseline = options.baseline != "none";
+  forbid(baseline && (!options.state.empty() || !options.save_state.empty()), "--baseline",
+         "--state, --save-state", "a baseline is made from the scene's pictures alone");
+  forbid(baseline && (!options.inner_update || options.inner_report || !options.inner_plot.empty()),
+         "--baseline", "--no-inner-update, --inner-report and --inner-plot",
+         "a baseline has no update: leave these out");
+  forbid(baseline && options.render_size.has_value(), "--baseline", "--render-size",
+         "its pictures are input views, of --size");
   const bool of_scene = !options.rig.empty() || !options.save_selection.empty();
   TTT_CHECK(!of_scene || !options.input.empty(), usage, "this needs a scene",
             "--rig, --save-selection", "give the scene");
@@ -58,15 +66,7 @@ int render_command(const std::vector<std::string>& arguments) {
   RenderOptions options;
   OptionTable table = render_table(options);
   if (start(table, options.general, arguments)) return 0;
-  // The official tools call the model's configuration --config.
-  if (table.is_own_config(options.general.config)) {
-    TTT_CHECK(options.model_config.empty(), usage,
-              "--config and --model-config both name the model's configuration", "ttt render",
-              "give one of them");
-    Option* const option = table.find("model-config");
-    option->set({options.general.config}, "--config");
-    option->origin = table.at("config").origin;
-  }
+  take_model_config(table, options);
   check_options(options);
   install_cancel_signal_handler();
   return run_render(table, options);

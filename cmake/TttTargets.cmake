@@ -28,7 +28,7 @@ endfunction()
 
 # ttt_pch: owns the precompiled torch/torch.h.
 if(TTT_PCH)
-  file(WRITE ${CMAKE_BINARY_DIR}/ttt_pch.cpp "")
+  file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/ttt_pch.cpp CONTENT "") # written once
   add_library(ttt_pch OBJECT ${CMAKE_BINARY_DIR}/ttt_pch.cpp)
   target_link_libraries(ttt_pch PRIVATE ttt_options ttt_torch)
   target_precompile_headers(ttt_pch PRIVATE <torch/torch.h>)

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Installs what the build needs on Debian 12: packages (as root or through sudo) and LibTorch.
-# Does nothing, in a second, when all is there.
+# Does nothing, in a second, when all is there. --tests adds what only the tests use.
 #
 #   TTT_LIBTORCH   folder of an installed LibTorch 2.11 (holds include/ and lib/) to use instead
 #   XDG_CACHE_HOME where LibTorch goes otherwise: $XDG_CACHE_HOME/ttt, by default ~/.cache/ttt
@@ -12,10 +12,12 @@ cd "$(dirname "$0")/.."
 
 torch_version=2.11.0
 packages=(
-  build-essential ccache clang-format cmake git ninja-build python3-dev python3-venv
-  libbenchmark-dev libcli11-dev libfmt-dev libgif-dev libgtest-dev libjpeg-dev libopencv-dev libspdlog-dev
+  build-essential ccache clang-format cmake git ninja-build pkg-config python3-dev python3-venv
+  libbenchmark-dev libcli11-dev libcpp-httplib-dev libfmt-dev libgif-dev libgtest-dev libjpeg-dev libopencv-dev libspdlog-dev
   libpng-dev libssl-dev libtiff-dev libwebp-dev libyaml-cpp-dev libzip-dev nlohmann-json3-dev zlib1g-dev
 )
+
+[ "${1:-}" = --tests ] && packages+=(chromium) # tests of the page of `ttt view`
 
 say() { printf 'setup: %s\n' "$*" >&2; }
 die() { printf 'error: %s\nhint: %s\n' "$1" "$2" >&2; exit 1; }

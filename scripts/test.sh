@@ -7,6 +7,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
+scripts/setup.sh --tests
 scripts/build.sh ci
 scripts/check_format.sh
 ctest --preset ci --parallel "$(nproc)" --no-tests=error "$@"

@@ -27,7 +27,7 @@ constexpr std::array<std::array<std::int64_t, 3>, 2> kShapes{
 /// oneDNN's product with weights in its own order; empty where this LibTorch doesn't have it.
 /// LibTorch's plain fp32 product is MKL's, which is slow on processors of other makers.
 std::function<void()> prepacked_product(const at::Tensor& x, const at::Tensor& w) {
-  const c10::Dispatcher& dispatcher = c10::Dispatcher::singleton();
+  c10::Dispatcher& dispatcher = c10::Dispatcher::singleton();
   const auto pack = dispatcher.findSchema({"mkldnn::_reorder_linear_weight", ""});
   const auto linear = dispatcher.findSchema({"mkldnn::_linear_pointwise", ""});
   if (!pack || !linear || x.device().type() != c10::DeviceType::CPU) return {};

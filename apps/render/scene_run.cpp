@@ -5,12 +5,14 @@
 #include "apps/common/run_record.h"
 #include "apps/common/text.h"
 #include "apps/render/memory.h"
+#include "apps/render/reconstruction.h"
 #include "apps/render/report.h"
 #include "core/atomic_file.h"
 #include "core/cancel.h"
 #include "core/error.h"
 #include "core/log.h"
 #include "core/weights/safetensors_writer.h"
+#include "nvs/cameras/nearest_camera.h"
 #include "nvs/model/memory_estimate.h"
 #include "nvs/output/update_plot.h"
 #include "nvs/scene/rig.h"
@@ -59,27 +61,13 @@ std::int64_t SceneRun::chunk_views() const {
 }
 
 void SceneRun::load_state() {
-  const RenderOptions& options = job_.options;
-  state_ = nvs::load_scene_state(options.state);
-  const std::string where = printable(options.state);
-  TTT_CHECK(state_.config == job_.setup.config, weights,
-            fmt::format("the state belongs to {}, the weights are {}", state_.config.name(),
-                        job_.setup.config.name()),
-            where, "use the weights that the state was made with");
-  TTT_CHECK(state_.weights_hash == job_.setup.weights_hash.get(), weights,
-            "the state was made with other weights", where,
-            "use the weights that the state was made with");
-  TTT_CHECK(options.mode == "auto" || options.mode == state_.mode, usage,
-            fmt::format("the state is in mode {}", state_.mode), "--mode " + options.mode,
-            "leave out --mode");
+  state_ = open_state(job_.setup, job_.options);
   if (scene_) {
     scene_->mode = state_.mode;
     scene_->normalization = state_.normalization;
   } else {
     name_ = state_.scene;
   }
-  log_info("state: {}, {} input views of {}x{}, mode {}", printable(state_.scene), state_.views,
-           state_.width, state_.height, state_.mode);
 }
 
 void SceneRun::run() {
@@ -137,6 +125,7 @@ Json SceneRun::identity() const {
   result["mode"] = scene_ ? scene_->mode : state_.mode;
   result["state"] = utf8_text(job_.options.state);
   result["inner_update"] = job_.options.inner_update;
+  if (job_.options.baseline != "none") result["baseline"] = job_.options.baseline;
   if (scene_) {
     result["inputs"] = scene_->selection.inputs;
     result["targets"] = scene_->selection.targets;
@@ -162,31 +151,18 @@ void SceneRun::open_output() {
 }
 
 nvs::PosedViews SceneRun::input_views() {
-  std::vector<nvs::View> views =
-      nvs::load_views(scene_->scene, scene_->selection.inputs,
-                      view_options(job_.setup.size, job_.options), job_.progress);
-  std::vector<nvs::Camera> cameras;
-  std::vector<const Image*> images;
-  for (const nvs::View& view : views) {
-    if (view.error) {
-      log_warning("{}", view.error->what());
-      failed_.push_back(view.error->what());
-      continue;
-    }
-    cameras.push_back(scene_->normalization.apply(view.camera));
-    images.push_back(&view.image);
+  InputViews inputs = load_input_views(job_.setup, job_.options, *scene_, job_.progress);
+  failed_.insert(failed_.end(), inputs.failed.begin(), inputs.failed.end());
+  if (job_.options.baseline == "nearest") {
+    for (const nvs::View& view : inputs.views)
+      if (!view.error) input_cameras_.push_back(scene_->normalization.apply(view.camera));
+    input_images_ = inputs.posed.images;
   }
-  if (images.empty()) {
-    const std::optional<Error>& first = views.front().error;
-    throw Error(ErrorKind::input, "no input view can be read: " + first->message(), first->where(),
-                first->hint());
-  }
-  nvs::PosedViews result{nvs::camera_tensors(cameras), nvs::image_bytes(images)};
   if (!paths_.sheet.empty())
-    for (nvs::View& view : views)
+    for (nvs::View& view : inputs.views)
       if (!view.error)
         sheet_inputs_.push_back({std::move(view.image), fmt::format("input {}", view.index)});
-  return result;
+  return std::move(inputs.posed);
 }
 
 void SceneRun::reconstruct(const nvs::FastWeightMap* start) {
@@ -206,17 +182,10 @@ void SceneRun::reconstruct(const nvs::FastWeightMap* start) {
 void SceneRun::obtain_state() {
   const RenderOptions& options = job_.options;
   const bool fresh = options.state.empty();
-  if (fresh) {
-    state_.config = job_.setup.config;
-    state_.layers = job_.setup.renderer->initial_state();
-    state_.width = job_.setup.size.width;
-    state_.height = job_.setup.size.height;
-    state_.mode = scene_->mode;
-    state_.normalization = scene_->normalization;
-    state_.scene = utf8_text(name_);
-    state_.weights_hash = job_.setup.weights_hash.get();
-  }
-  if (reconstructs(options)) {
+  if (fresh) state_ = new_state(job_.setup, *scene_);
+  if (options.baseline == "nearest") {
+    state_.views = input_views().cameras.views();
+  } else if (reconstructs(options)) {
     const nvs::FastWeightMap start = state_.layers;
     reconstruct(&start);
     if (!fresh) ++state_.updates;
@@ -257,13 +226,22 @@ void SceneRun::measure(int index, const at::Tensor& picture, const nvs::View* tr
   metrics_.views.push_back(std::move(metrics));
 }
 
+at::Tensor SceneRun::pictures_of(std::span<const nvs::Camera> cameras) const {
+  if (job_.options.baseline != "nearest")
+    return job_.setup.renderer->render(state_.layers, nvs::camera_tensors(cameras));
+  std::vector<at::Tensor> pictures;
+  for (const nvs::Camera& camera : cameras) {
+    const auto nearest = static_cast<std::int64_t>(nvs::nearest_camera(camera, input_cameras_));
+    pictures.push_back(input_images_[nearest].to(at::kFloat).div_(255).contiguous());
+  }
+  return at::stack(pictures);
+}
+
 void SceneRun::render_chunk(std::int64_t first, std::int64_t count) {
   const bool targets = renders_targets(job_.options);
   const auto begin_camera = cameras_.begin() + first;
-  const nvs::CameraTensors cameras =
-      nvs::camera_tensors(std::span<const nvs::Camera>(begin_camera, begin_camera + count));
   const Clock::time_point begin = Clock::now();
-  const at::Tensor pictures = job_.setup.renderer->render(state_.layers, cameras);
+  const at::Tensor pictures = pictures_of({begin_camera, begin_camera + count});
   render_ms_ += milliseconds_since(begin);
   std::vector<nvs::View> truth;
   if (targets) {
@@ -311,8 +289,7 @@ void SceneRun::measure_targets() {
   for (std::size_t i = 0; i < targets.size(); ++i) {
     TTT_CHECK(!cancel_requested(), interrupted, "interrupted while measuring target views");
     const nvs::Camera camera = scene_->normalization.apply(world[i]);
-    const at::Tensor picture =
-        job_.setup.renderer->render(state_.layers, nvs::camera_tensors({&camera, 1}))[0];
+    const at::Tensor picture = pictures_of({&camera, 1})[0];
     const std::vector<nvs::View> truth =
         nvs::load_views(scene_->scene, std::span<const int>(&targets[i], 1),
                         view_options(job_.setup.render_size, job_.options));

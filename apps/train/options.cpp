@@ -16,7 +16,7 @@ void add_data(OptionTable& table, TrainOptions& options) {
   table.add_list({.name = "data",
                   .value = "INPUT",
                   .help = "training pictures: a folder of class folders, a tar archive of them, or "
-                          "a table of paths and labels (.csv)",
+                          "a table of paths and labels (.csv); for lvsm: scenes, or procedural",
                   .common = true},
                  options.data);
   table.add_text({.name = "split",
@@ -26,8 +26,8 @@ void add_data(OptionTable& table, TrainOptions& options) {
                  options.split);
   table.add_list({.name = "validation",
                   .value = "INPUT",
-                  .help = "pictures to measure the accuracy on",
-                  .standard = "another split of --data, where there is one"},
+                  .help = "pictures to measure the accuracy on; for lvsm: scenes, or procedural",
+                  .standard = "another split of --data, where there is one; procedural"},
                  options.validation);
   table.add_text({.name = "validation-split",
                   .value = "NAME",
@@ -46,12 +46,14 @@ void add_data(OptionTable& table, TrainOptions& options) {
 
 void add_model(OptionTable& table, TrainOptions& options) {
   table.group("Model");
-  table.add_text({.name = "model",
-                  .letter = 'm',
-                  .value = "NAME",
-                  .help = "vit3 or hvit3 with the dimensions below, or a preset such as vit3_t",
-                  .common = true},
-                 options.model);
+  table.add_text(
+      {.name = "model",
+       .letter = 'm',
+       .value = "NAME",
+       .help = "vit3 or hvit3 with the dimensions below, a preset such as vit3_t, or lvsm "
+               "(novel views)",
+       .common = true},
+      options.model);
   table.add_text({.name = "dims",
                   .value = "N[,N…]",
                   .help = "width: one number for vit3, four (one a stage) for hvit3"},
@@ -113,7 +115,7 @@ void add_picture(OptionTable& table, TrainOptions& options) {
                   .value = "WxH",
                   .help = "what the model sees",
                   .unit = "pixels",
-                  .standard = "224x224",
+                  .standard = "224x224; 256x256 for lvsm",
                   .common = true},
                  options.size);
   table.add_number({.name = "crop-pct",
@@ -187,7 +189,7 @@ void add_optimisation(OptionTable& table, TrainOptions& options) {
   table.add_integer({.name = "batch",
                      .letter = 'b',
                      .value = "N",
-                     .help = "pictures per forward pass",
+                     .help = "pictures (lvsm: scenes) per forward pass",
                      .common = true},
                     options.batch, {1, 65536});
   table.add_integer({.name = "accumulate", .value = "N", .help = "batches per optimizer step"},
@@ -211,8 +213,6 @@ void add_optimisation(OptionTable& table, TrainOptions& options) {
   table.add_number(
       {.name = "weight-decay", .value = "X", .help = "for tensors of two or more axes"},
       options.weight_decay, {0, 10});
-  table.add_number({.name = "clip-norm", .value = "X", .help = "largest gradient norm; 0: any"},
-                   options.clip_norm, {0, 1e9});
   table.add_number({.name = "ema-decay",
                     .value = "X",
                     .help = "keep a moving average of the weights with this decay",
@@ -228,6 +228,27 @@ void add_optimisation(OptionTable& table, TrainOptions& options) {
   table.add_number(
       {.name = "mesa-start", .value = "X", .help = "part of the epochs before that target counts"},
       options.mesa_start, kUnit);
+}
+
+/// Continues the group of the optimisation.
+void add_limits(OptionTable& table, TrainOptions& options) {
+  table.add_choice(
+      {.name = "cosine",
+       .value = "RULE",
+       .help = "whole: from step 0, the warm-up cuts its start off; after-warmup: from "
+               "the end of the warm-up"},
+      options.cosine, {"whole", "after-warmup"});
+  table.add_number({.name = "beta2", .value = "X", .help = "of AdamW"}, options.beta2,
+                   {0, 0.999999});
+  table.add_number({.name = "clip-norm", .value = "X", .help = "largest gradient norm; 0: any"},
+                   options.clip_norm, {0, 1e9});
+  table.add_number({.name = "skip-norm",
+                    .value = "X",
+                    .help = "leave out steps with a larger gradient norm; 0: none"},
+                   options.skip_norm, {0, 1e9});
+  table.add_integer(
+      {.name = "guard-after", .value = "N", .help = "steps before these two limits count"},
+      options.guard_after, kCount);
 }
 
 void add_output(OptionTable& table, TrainOptions& options) {
@@ -263,7 +284,7 @@ void add_output(OptionTable& table, TrainOptions& options) {
                     options.norms_steps, kCount);
   table.add_text({.name = "preview",
                   .value = "FILE.png",
-                  .help = "write a sheet of augmented pictures and stop"},
+                  .help = "write a sheet of training samples and stop"},
                  options.preview);
   table.add_choice({.name = "format", .value = "FORMAT", .help = "form of the final summary"},
                    options.format, {"table", "json"});
@@ -307,19 +328,25 @@ void add_running(OptionTable& table, TrainOptions& options) {
                    options.overfit_one_batch);
   table.add_integer({.name = "overfit-steps", .value = "N", .help = "steps of that check"},
                     options.overfit_steps, kPositive);
+  table.add_switch(
+      {.name = "evaluate", .help = "measure --weights on the validation data, and train nothing"},
+      options.evaluate);
   table.add_switch({.name = "dry-run", .help = "check everything, train nothing"}, options.dry_run);
 }
 
 }  // namespace
 
 OptionTable train_table(TrainOptions& options) {
-  OptionTable table("train", "Train a classifier on labelled pictures.");
+  OptionTable table(
+      "train", "Train a classifier on labelled pictures, or a model of novel views on scenes.");
   add_data(table, options);
   add_model(table, options);
   add_inner(table, options);
+  add_novel_view_options(table, options);
   add_picture(table, options);
   add_augmentation(table, options);
   add_optimisation(table, options);
+  add_limits(table, options);
   add_output(table, options);
   add_running(table, options);
   table.positional({"config"});

@@ -65,6 +65,13 @@ Camera PoseNormalization::apply(Camera camera) const {
   return camera;
 }
 
+Camera PoseNormalization::undo(Camera camera) const {
+  Transform& pose = camera.camera_to_world;
+  pose.translation = scale * pose.translation;
+  pose = inverse(to_normal) * pose;
+  return camera;
+}
+
 PoseNormalization normalize_poses(std::span<const Camera> cameras) {
   TTT_CHECK(!cameras.empty(), internal, "normalisation without cameras");
   const Means means = means_of(cameras);

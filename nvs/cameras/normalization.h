@@ -19,6 +19,8 @@ struct PoseNormalization {
 
   Transform apply(Transform camera_to_world) const;
   Camera apply(Camera camera) const;
+  /// The camera that apply() maps to this one.
+  Camera undo(Camera camera) const;
 };
 
 /// The scene models' normalisation (LaCT: lact_nvs/data.py, normalize_with_mean_pose) over the

@@ -110,8 +110,9 @@ TEST(Bench, RowsOfAModelAddUp) {
   EXPECT_NEAR(row["roofline_share"].get<double>(),
               row["gflops"].get<double>() / row["roofline_gflops"].get<double>(), 1e-4);
   EXPECT_EQ(all.back()["rooflines"].size(), 1U);
-  if (row["memory_mib"].is_number())
+  if (row["memory_mib"].is_number()) {
     EXPECT_LE(row["memory_mib"].get<double>(), row["peak_memory_mib"].get<double>());
+  }
 }
 
 TEST(Bench, SweepsMeasureEveryCombination) {

@@ -3,6 +3,7 @@
 #include "tests/apps/effects.h"
 
 #include "tests/apps/run_program.h"
+#include "tests/apps/view/view_effects.h"
 
 #include <gtest/gtest.h>
 
@@ -15,7 +16,8 @@ std::map<std::string, std::map<std::string, Effect>> all_effects() {
   return {{"list", list_effects()},       {"inspect", inspect_effects()},
           {"convert", convert_effects()}, {"classify", classify_effects()},
           {"render", render_effects()},   {"selftest", selftest_effects()},
-          {"bench", bench_effects()},     {"train", train_effects()}};
+          {"bench", bench_effects()},     {"train", train_effects()},
+          {"view", view_effects()}};
 }
 
 TEST(Flags, EachHasAnEffectTest) {
@@ -77,6 +79,13 @@ TEST(Flags, OfRenderHaveAnEffect3) {
 }
 TEST(Flags, OfRenderHaveAnEffect4) {
   check(render_effects(), 3, 4);
+}
+
+TEST(Flags, OfViewHaveAnEffect1) {
+  check(view_effects(), 0, 2);
+}
+TEST(Flags, OfViewHaveAnEffect2) {
+  check(view_effects(), 1, 2);
 }
 
 }  // namespace

@@ -2,10 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/apps/run_program.h"
 
-#include "tests/support/paths.h"
+#include "tests/apps/running_program.h"
 
 #include <algorithm>
-#include <chrono>
 #include <csignal>
 #include <fcntl.h>
 #include <fstream>
@@ -53,27 +52,6 @@ std::vector<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
-/// Waits for the end; sends the signal when it is time, and kills what runs for too long.
-int wait_for(pid_t child, const ProgramCall& call, const std::string& out_path) {
-  const auto start = std::chrono::steady_clock::now();
-  bool signalled = call.signal_after_lines == 0;
-  for (;;) {
-    int status = 0;
-    if (::waitpid(child, &status, WNOHANG) == child)
-      return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-    if (!signalled) {
-      const auto lines = lines_of(read_text_file(call.watch.empty() ? out_path : call.watch));
-      signalled = static_cast<int>(lines.size()) >= call.signal_after_lines;
-      if (signalled) ::kill(child, call.signal_number);
-    }
-    if (std::chrono::steady_clock::now() - start > kLongestRun) {
-      ADD_FAILURE() << "the program runs for too long";
-      ::kill(child, SIGKILL);
-    }
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  }
-}
-
 }  // namespace
 
 std::string ProgramResult::last_error_line() const {
@@ -87,32 +65,81 @@ std::vector<nlohmann::json> ProgramResult::json_lines() const {
   return rows;
 }
 
-ProgramResult run_program(const ProgramCall& call) {
-  const TempDir folder;
-  const std::string in_path = folder / "in";
-  const std::string out_path =
-      call.output_path.empty() ? (folder / "out").string() : call.output_path;
-  const std::string err_path = folder / "err";
-  write_text_file(in_path, call.input);
+RunningProgram::RunningProgram(const ProgramCall& call)
+    : call_(call),
+      out_path_(call.output_path.empty() ? (folder_ / "out").string() : call.output_path) {
+  write_text_file(folder_ / "in", call.input);
+  const std::string in_path = folder_ / "in", err_path = folder_ / "err";
   std::vector<std::string> arguments = call.arguments;
   std::vector<std::string> environment = environment_of(call);
   std::vector<char*> argument_list = pointers(arguments);
   std::vector<char*> environment_list = pointers(environment);
-  const pid_t child = ::fork();
-  if (child == 0) {
-    redirect(STDIN_FILENO, in_path, O_RDONLY);
-    redirect(STDOUT_FILENO, out_path, O_WRONLY | O_CREAT);
-    redirect(STDERR_FILENO, err_path, O_WRONLY | O_CREAT);
-    if (call.close_stdout) ::close(STDOUT_FILENO);
-    if (!call.directory.empty() && ::chdir(call.directory.c_str()) != 0) ::_exit(126);
-    ::execve(argument_list[0], argument_list.data(), environment_list.data());
-    ::_exit(127);
+  child_ = ::fork();
+  if (child_ != 0) return;
+  redirect(STDIN_FILENO, in_path, O_RDONLY);
+  redirect(STDOUT_FILENO, out_path_, O_WRONLY | O_CREAT);
+  redirect(STDERR_FILENO, err_path, O_WRONLY | O_CREAT);
+  if (call.close_stdout) ::close(STDOUT_FILENO);
+  if (!call.directory.empty() && ::chdir(call.directory.c_str()) != 0) ::_exit(126);
+  ::execve(argument_list[0], argument_list.data(), environment_list.data());
+  ::_exit(127);
+}
+
+RunningProgram::~RunningProgram() {
+  if (child_ == 0) return;
+  ::kill(child_, SIGKILL);
+  ::waitpid(child_, nullptr, 0);
+}
+
+bool RunningProgram::ended() {
+  int status = 0;
+  if (child_ == 0) return true;
+  if (::waitpid(child_, &status, WNOHANG) != child_) return false;
+  code_ = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  child_ = 0;
+  return true;
+}
+
+bool RunningProgram::wait_for_lines(int count, const std::string& file) {
+  for (;;) {
+    const bool last = ended();
+    const std::string text = read_text_file(file.empty() ? out_path_ : file);
+    if (std::count(text.begin(), text.end(), '\n') >= count) return true;
+    if (last || too_long()) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
+}
+
+void RunningProgram::signal(int number) {
+  if (child_ != 0) ::kill(child_, number);
+}
+
+bool RunningProgram::too_long() {
+  if (std::chrono::steady_clock::now() - start_ < kLongestRun) return false;
+  ADD_FAILURE() << "the program runs for too long";
+  signal(SIGKILL);
+  return true;
+}
+
+ProgramResult RunningProgram::wait() {
+  while (!ended() && !too_long()) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  while (!ended()) std::this_thread::sleep_for(std::chrono::milliseconds(5));
   ProgramResult result;
-  result.code = wait_for(child, call, out_path);
-  if (call.output_path.empty()) result.out = read_text_file(out_path);
-  result.err = read_text_file(err_path);
+  result.code = code_;
+  if (call_.output_path.empty()) result.out = out();
+  result.err = read_text_file(folder_ / "err");
   return result;
+}
+
+std::string RunningProgram::out() const {
+  return read_text_file(out_path_);
+}
+
+ProgramResult run_program(const ProgramCall& call) {
+  RunningProgram program(call);
+  if (call.signal_after_lines > 0 && program.wait_for_lines(call.signal_after_lines, call.watch))
+    program.signal(call.signal_number);
+  return program.wait();
 }
 
 std::string ttt_path() {

@@ -4,6 +4,7 @@
 
 #include "core/error.h"
 #include "core/media/decode.h"
+#include "core/media/encode_jpeg.h"
 #include "core/media/encode_png.h"
 #include "tests/core/media/media_files.h"
 #include "tests/support/pictures.h"
@@ -58,6 +59,24 @@ TEST(EncodePng, ComesBackWithItsTexts) {
   std::fill(zeros.begin() + 41, zeros.end(), std::uint8_t{0});
   EXPECT_LE(png_texts(zeros).size(), 1U);
   EXPECT_THROW(encode_png({}), Error);
+}
+
+TEST(EncodeJpeg, IsCloseToThePictureAndCloserWithQuality) {
+  const Image image = test::gradient_picture(37, 21);
+  const auto error = [&](int quality) {
+    const std::string file = encode_jpeg(image, quality);
+    const Image back =
+        decode_image(std::vector<std::uint8_t>(file.begin(), file.end()), DecodeMode::photo, "j");
+    EXPECT_EQ(back.width, 37);
+    EXPECT_EQ(back.height, 21);
+    double sum = 0;
+    for (std::size_t i = 0; i < image.rgb.size(); ++i)
+      sum += std::abs(int{back.rgb[i]} - int{image.rgb[i]});
+    return sum / static_cast<double>(image.rgb.size());
+  };
+  EXPECT_LT(error(95), 2);
+  EXPECT_LT(error(95), error(10));
+  EXPECT_THROW(encode_jpeg({}, 85), Error);
 }
 
 TEST(ResizeWithAlpha, HiddenColoursDontBleed) {
