@@ -46,7 +46,11 @@ at::Tensor packed_linear(const at::Tensor& x, const ops::PackedLinear& packed,
                          const at::Tensor& weight, const at::Tensor& bias,
                          const ops::LinearFusion& fusion, ops::Backend backend) {
   if (packed_fits(packed, weight, x.scalar_type())) return ops::linear(x, packed, fusion, backend);
-  return ops::linear(x, weight, bias, fusion, backend);
+  if (!fusion.norm.defined()) return ops::linear(x, weight, bias, fusion, backend);
+  // A norm of its own, as with gradients: a block that is run again has to give the same.
+  const auto& [norm_weight, norm_bias, epsilon] = fusion.norm;
+  const at::Tensor normed = at::layer_norm(x, {x.size(-1)}, norm_weight, norm_bias, epsilon);
+  return ops::linear(normed, weight, bias, {fusion.activation, fusion.residual}, backend);
 }
 
 void pack_for_inference(torch::nn::Module& model) {

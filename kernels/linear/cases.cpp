@@ -108,7 +108,8 @@ std::vector<OpCase> linear_cases() {
                                                      {2, 67, 3, 65}})
     cases.push_back(linear_case(s, {.bias = s.out != 130}));
   cases.push_back(linear_case({1, 4097, 6, 5}, {.activation = LinearActivation::relu}));
-  for (const std::int64_t in : {2, 13, 16, 64, 770})
+  // Not 2: where both elements are nearly the same, their rounded mean decides.
+  for (const std::int64_t in : {5, 13, 16, 64, 770})
     cases.push_back(linear_case({2, 67, in, 70}, {.bias = in != 64, .norm = true}));
   cases.push_back(linear_case(
       odd,
