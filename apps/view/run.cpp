@@ -65,6 +65,7 @@ class ViewRun {
   std::optional<RenderScene> scene_;
   nvs::SceneState state_;
   std::vector<std::string> failed_;
+  std::optional<LiveScene> live_;  ///< outlives the server, whose threads ask it
   double reconstruct_ms_ = 0;
   Json counts_;
   Json record_;
@@ -125,7 +126,7 @@ void ViewRun::dry_run(const RenderSetup& setup) {
 }
 
 void ViewRun::serve(ViewServer& server, const RenderSetup& setup) {
-  LiveScene live(setup, options_, state_, scene_);
+  LiveScene& live = live_.emplace(setup, options_, state_, scene_);
   server.start({dump_json(live.describe()),
                 [&](const nvs::OrbitView& view, bool draft) { return live.render(view, draft); },
                 [&](std::span<const nvs::OrbitView> views) { return live.camera_file(views); }});

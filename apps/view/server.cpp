@@ -160,6 +160,8 @@ void ViewServer::start(ViewService given) {
     server.Get(std::string(file.path), [&file](const auto&, httplib::Response& response) {
       response.set_content(file.content.data(), file.content.size(), std::string(file.type));
     });
+  server.Get("/favicon.ico",
+             [](const auto&, httplib::Response& response) { response.status = 204; });
   server.Get("/api/scene", [service](const auto&, httplib::Response& response) {
     response.set_content(service->scene, "application/json");
   });

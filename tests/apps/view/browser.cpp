@@ -22,7 +22,8 @@ constexpr std::chrono::seconds kPatience{60};
 /// Moves both ends of what the browser expects as descriptors 3 and 4 there, and starts it.
 [[noreturn]] void become_browser(int in, int out, const std::string& profile) {
   // Out of the way first: a descriptor may already be the other's number.
-  const int safe_in = ::fcntl(in, F_DUPFD, 10), safe_out = ::fcntl(out, F_DUPFD, 10);
+  const int safe_in = ::fcntl(in, F_DUPFD_CLOEXEC, 10);
+  const int safe_out = ::fcntl(out, F_DUPFD_CLOEXEC, 10);
   ::dup2(safe_in, 3);
   ::dup2(safe_out, 4);
   const int nowhere = ::open("/dev/null", O_RDWR);
@@ -47,13 +48,13 @@ std::string Browser::find() {
 Browser::Browser(const std::string& url) {
   start();
   const Json target = send("Target.createTarget", {{"url", "about:blank"}});
+  send("Browser.setDownloadBehavior",
+       {{"behavior", "allow"}, {"downloadPath", downloads_.path().string()}});
   session_ = send("Target.attachToTarget",
                   {{"targetId", target["targetId"]}, {"flatten", true}})["sessionId"];
   command("Runtime.enable");
   command("Log.enable");
   command("Page.enable");
-  command("Browser.setDownloadBehavior",
-          {{"behavior", "allow"}, {"downloadPath", downloads_.path().string()}});
   command("Page.navigate", {{"url", url}});
 }
 

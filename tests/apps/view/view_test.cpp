@@ -6,6 +6,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <map>
 #include <thread>
 
 namespace ttt::test {
@@ -70,8 +72,11 @@ TEST(View, PathsLeadThroughTheScene) {
   std::map<std::string, Json> paths;
   for (const Json& path : scene["paths"]) paths[path["name"]] = path["views"];
   ASSERT_TRUE(paths.contains("orbit") && paths.contains("interpolate"));
-  EXPECT_NEAR(paths["orbit"][45]["yaw"].get<double>(), 180, 1e-6);
-  EXPECT_EQ(paths["interpolate"][0], scene["start"]);
+  EXPECT_NEAR(std::abs(paths["orbit"][45]["yaw"].get<double>()), 180, 1e-6);
+  for (const char* angle : {"yaw", "pitch", "roll", "distance"})
+    EXPECT_NEAR(paths["interpolate"][0][angle].get<double>(), scene["start"][angle].get<double>(),
+                1e-6)
+        << angle;
   EXPECT_EQ(paths["interpolate"].size(), 31U);
   EXPECT_FALSE(session.picture(paths["spiral"][7], true).empty());
 }
