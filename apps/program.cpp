@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apps/program.h"
 
+#include "apps/bench.h"
 #include "apps/classify.h"
 #include "apps/common/console.h"
 #include "apps/common/output.h"
@@ -93,16 +94,18 @@ int run_help(const std::vector<std::string>& arguments) {
 }  // namespace
 
 std::span<const Command> commands() {
-  static constexpr std::array<Command, 8> kCommands{{
+  static constexpr std::array<Command, 9> kCommands{{
       {"classify", "label pictures", classify_command, describe_classify},
       {"render", "render new views of a scene from posed pictures", render_command,
        describe_render},
       {"view", "look around a scene in a web browser", view_command, describe_view},
-      {"train", "train a classifier on labelled pictures", train_command, describe_train},
+      {"train", "train a model", train_command, describe_train},
       {"inspect", "what a weight file holds", inspect_command, describe_inspect},
       {"convert", "write weights as safetensors", convert_command, describe_convert},
       {"selftest", "compare the fast implementations with the reference on this machine",
        selftest_command, describe_selftest},
+      {"bench", "measure operations and models on this machine, or compare two such results",
+       bench_command, describe_bench},
       {"list", "models, presets, devices, backends, operations and options", list_command,
        describe_list},
   }};

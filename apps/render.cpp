@@ -47,6 +47,14 @@ void check_options(const RenderOptions& options) {
       "reconstruct, or add views with --add-views");
   forbid(!options.state.empty() && options.fit, "--state", "--fit",
          "the state knows how its cameras were fitted");
+  const bool baseline = options.baseline != "none";
+  forbid(baseline && (!options.state.empty() || !options.save_state.empty()), "--baseline",
+         "--state, --save-state", "a baseline is made from the scene's pictures alone");
+  forbid(baseline && (!options.inner_update || options.inner_report || !options.inner_plot.empty()),
+         "--baseline", "--no-inner-update, --inner-report and --inner-plot",
+         "a baseline has no update: leave these out");
+  forbid(baseline && options.render_size.has_value(), "--baseline", "--render-size",
+         "its pictures are input views, of --size");
   const bool of_scene = !options.rig.empty() || !options.save_selection.empty();
   TTT_CHECK(!of_scene || !options.input.empty(), usage, "this needs a scene",
             "--rig, --save-selection", "give the scene");

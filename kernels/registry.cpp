@@ -12,6 +12,7 @@
 #define TTT_FOR_EACH_OP(X) \
   X(depthwise_conv3x3)     \
   X(fast_weight_update)    \
+  X(linear)                \
   X(newton_schulz)         \
   X(rope_2d)               \
   X(swiglu_fast_weights)   \

@@ -24,18 +24,25 @@ ConvNorm::ConvNorm(const ConvNormOptions& options) : options_(options) {
   if (options.norm) norm_ = register_module("norm", std::make_shared<BatchNorm>(options.out));
 }
 
-at::Tensor ConvNorm::convolve(const at::Tensor& x) const {
-  if (options_.kernel == 1 && options_.stride == 1) {
-    const at::Tensor rows = x.permute({0, 2, 3, 1});  // [B,H,W,in], contiguous for channels-last x
-    return at::linear(rows, conv_->weight.flatten(1), conv_->bias).permute({0, 3, 1, 2});
-  }
-  const std::int64_t padding = options_.kernel / 2;
-  return at::conv2d(x, conv_->weight, conv_->bias, options_.stride, padding);
+at::Tensor ConvNorm::linear(const at::Tensor& x, ops::Backend backend) const {
+  const at::Tensor rows = x.permute({0, 2, 3, 1});  // [B,H,W,in], contiguous for channels-last x
+  const ops::LinearEpilogue epilogue{options_.relu && !norm_ ? ops::LinearActivation::relu
+                                                             : ops::LinearActivation::none};
+  return packed_linear(rows, packed_, conv_->weight.flatten(1), conv_->bias, epilogue, backend)
+      .permute({0, 3, 1, 2});
+}
+
+void ConvNorm::pack() {
+  if (is_linear() && !options_.depthwise)
+    packed_ = ops::PackedLinear(conv_->weight.flatten(1), conv_->bias, conv_->weight.scalar_type());
 }
 
 at::Tensor ConvNorm::forward(const at::Tensor& x, ops::Backend backend) const {
   if (options_.depthwise) return depthwise(x, backend);
-  at::Tensor y = convolve(x);
+  if (is_linear() && !norm_) return linear(x, backend);
+  at::Tensor y =
+      is_linear() ? linear(x, backend)
+                  : at::conv2d(x, conv_->weight, conv_->bias, options_.stride, options_.kernel / 2);
   if (norm_) y = norm_->forward(y);
   if (!options_.relu) return y;
   return y.requires_grad() ? at::relu(y) : at::relu_(y);

@@ -22,7 +22,7 @@ struct ConvNormOptions {
 
 /// Convolution, then optional batch norm and ReLU; keys conv.weight [out, in/groups, k, k],
 /// conv.bias, norm.*. Works on channels-last maps: [B,C,H,W] with C innermost in memory.
-class ConvNorm : public torch::nn::Module {
+class ConvNorm : public torch::nn::Module, public Packable {
  public:
   explicit ConvNorm(const ConvNormOptions& options);
   /// x [B,in,H,W] -> [B,out,⌈H/stride⌉,⌈W/stride⌉], both channels-last.
@@ -30,6 +30,8 @@ class ConvNorm : public torch::nn::Module {
   /// Merges the evaluation-mode batch norm into the convolution (computed in fp64). For inference
   /// only: the norm's parameters are dropped.
   void fold_norm();
+  /// Lays out the weights of a 1×1 convolution.
+  void pack() override;
   void initialize(at::Generator generator);
 
  private:
@@ -39,11 +41,14 @@ class ConvNorm : public torch::nn::Module {
     at::Tensor weight, bias;
   };
 
-  at::Tensor convolve(const at::Tensor& x) const;
+  bool is_linear() const { return options_.kernel == 1 && options_.stride == 1; }
+  /// A 1×1 convolution, with the ReLU where no norm comes before it.
+  at::Tensor linear(const at::Tensor& x, ops::Backend backend) const;
   at::Tensor depthwise(const at::Tensor& x, ops::Backend backend) const;
 
   ConvNormOptions options_;
   std::shared_ptr<Conv> conv_;
+  ops::PackedLinear packed_;
   std::shared_ptr<BatchNorm> norm_;  // null without a norm, and after folding
 };
 

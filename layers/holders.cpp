@@ -17,8 +17,28 @@ Linear::Linear(std::int64_t in, std::int64_t out) {
   bias = register_parameter("bias", torch::empty({out}));
 }
 
-at::Tensor Linear::forward(const at::Tensor& x) const {
-  return at::linear(x, weight, bias);
+at::Tensor Linear::forward(const at::Tensor& x, const ops::LinearEpilogue& epilogue,
+                           ops::Backend backend) const {
+  return packed_linear(x, packed_, weight, bias, epilogue, backend);
+}
+
+void Linear::pack() {
+  packed_ = ops::PackedLinear(weight, bias, weight.scalar_type());
+}
+
+at::Tensor packed_linear(const at::Tensor& x, const ops::PackedLinear& packed,
+                         const at::Tensor& weight, const at::Tensor& bias,
+                         const ops::LinearEpilogue& epilogue, ops::Backend backend) {
+  const bool usable = packed.defined() && !at::GradMode::is_enabled() &&
+                      packed.dtype() == x.scalar_type() &&
+                      packed.weight().const_data_ptr() == weight.const_data_ptr();
+  if (usable) return ops::linear(x, packed, epilogue, backend);
+  return ops::linear(x, weight, bias, epilogue, backend);
+}
+
+void pack_for_inference(torch::nn::Module& model) {
+  for (const auto& module : model.modules())
+    if (auto* layer = dynamic_cast<Packable*>(module.get())) layer->pack();
 }
 
 LayerNorm::LayerNorm(std::int64_t dim, double epsilon) : dim_(dim), epsilon_(epsilon) {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "kernels/linear/linear.h"
 #include "layers/process_sum.h"
 
 #include <torch/nn/module.h>
@@ -14,14 +15,38 @@
 /// and filling 90 million weights twice would double the start-up time.
 namespace ttt::layers {
 
+/// A layer whose weights can be laid out once for inference.
+class Packable {
+ public:
+  virtual ~Packable() = default;
+  /// The weights must not change in place afterwards; moved or converted ones are noticed, and laid
+  /// out in each call again.
+  virtual void pack() = 0;
+};
+
+/// Packs every layer of a model, in the dtype and on the device that it has now.
+void pack_for_inference(torch::nn::Module& model);
+
 /// y = x Wᵀ + b on the last axis. weight [out, in], bias [out].
-class Linear : public torch::nn::Module {
+class Linear : public torch::nn::Module, public Packable {
  public:
   Linear(std::int64_t in, std::int64_t out);
-  at::Tensor forward(const at::Tensor& x) const;
+  /// With what is fused behind the product.
+  at::Tensor forward(const at::Tensor& x, const ops::LinearEpilogue& epilogue = {},
+                     ops::Backend backend = ops::Backend::automatic) const;
+  void pack() override;
 
   at::Tensor weight, bias;
+
+ private:
+  ops::PackedLinear packed_;
 };
+
+/// A linear map by the packed weights where they are there, of these very weights and for the dtype
+/// of x, and no gradients are recorded; else by the weights.
+at::Tensor packed_linear(const at::Tensor& x, const ops::PackedLinear& packed,
+                         const at::Tensor& weight, const at::Tensor& bias,
+                         const ops::LinearEpilogue& epilogue, ops::Backend backend);
 
 /// LayerNorm over the last axis with affine weight and bias [dim].
 class LayerNorm : public torch::nn::Module {

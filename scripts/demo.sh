@@ -3,7 +3,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Sets up, builds, labels 200 shipped pictures with the shipped model and prints its accuracy on
-# them. Labels and a contact sheet are written to build/demo.
+# them; then renders a fly-through of a shipped scene from eight of its views. Labels, a contact
+# sheet and the movies are written to build/demo.
 # usage: scripts/demo.sh [--weights FILE] [PICTURES…]
 #   --weights FILE  your checkpoint instead of the shipped one
 #   PICTURES        your pictures instead of the shipped ones
@@ -29,3 +30,15 @@ echo "…"
 sed -n '/^top-1/,$p' "$out/labels.txt"
 echo "all labels: $out/labels.txt"
 echo "contact sheet: $out/contact_sheet.png"
+
+# A flight around a made-up scene that the shipped model was not trained on.
+if [ -e assets/lvsm_procedural.safetensors ]; then
+  "$ttt" render assets/samples/primitives --input-views 0-7 --target-views 8-15 \
+    --save-state "$out/scene.safetensors" --sheet "$out/views.png" --overwrite
+  for movie in flight.gif flight.mp4; do
+    "$ttt" render assets/samples/primitives --input-views 0-7 --state "$out/scene.safetensors" \
+      --path orbit --frames 60 --fps 20 -o "$out/$movie" --overwrite >/dev/null
+  done
+  echo "new views beside the truth: $out/views.png"
+  echo "fly-through: $out/flight.gif, $out/flight.mp4"
+fi

@@ -207,7 +207,8 @@ void Run::train_step(std::int64_t epoch, std::int64_t step_in_epoch) {
   loss = combine_processes(loss);
   gradient_norm_ = gradient_norm(parameters_);
   if (norms && log_) log_norms(inner);
-  if (std::isfinite(loss) && std::isfinite(gradient_norm_)) {
+  const bool too_large = guarded() && options_.skip_norm > 0 && gradient_norm_ > options_.skip_norm;
+  if (std::isfinite(loss) && std::isfinite(gradient_norm_) && !too_large) {
     update(loss, learning_rate);
   } else {
     skip(loss, gradient_norm_);
@@ -237,7 +238,8 @@ double Run::combine_processes(double loss) {
 }
 
 void Run::update(double loss, double learning_rate) {
-  if (options_.clip_norm > 0) clip_gradients(parameters_, gradient_norm_, options_.clip_norm);
+  if (guarded() && options_.clip_norm > 0)
+    clip_gradients(parameters_, gradient_norm_, options_.clip_norm);
   optimizer_->step(learning_rate);
   if (average_) average_->update();
   loss_sum_ += loss;
@@ -256,7 +258,10 @@ void Run::skip(double loss, double norm) {
               skipped_);
   if (log_) log_->write({{"kind", "skipped"}, {"step", step_ + 1}});
   TTT_CHECK(skipped_in_row_ < options_.max_skipped_in_row, check,
-            fmt::format("the loss was not finite for {} steps in a row", skipped_in_row_),
+            std::isfinite(loss) && std::isfinite(norm)
+                ? fmt::format("the gradient norm was above {} for {} steps in a row",
+                              options_.skip_norm, skipped_in_row_)
+                : fmt::format("the loss was not finite for {} steps in a row", skipped_in_row_),
             fmt::format("step {}", step_),
             "lower --learning-rate, or resume from an earlier checkpoint");
 }

@@ -36,6 +36,8 @@ class Run {
   void save_checkpoint();
   Metadata run_metadata() const;
   std::int64_t last_step() const;
+  /// Whether limits of the gradient norm count already.
+  bool guarded() const { return step_ >= options_.guard_after; }
   bool stops_here() const { return step_ >= last_step(); }
 
   Task& task_;

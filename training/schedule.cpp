@@ -12,11 +12,14 @@ double WarmupCosine::value(std::int64_t t) const {
     return warmup_start +
            static_cast<double>(t) * (base - warmup_start) / static_cast<double>(warmup_steps);
   if (t >= total_steps) return minimum;
-  const double phase = std::numbers::pi * static_cast<double>(t) / static_cast<double>(total_steps);
+  const std::int64_t start = after_warmup ? warmup_steps : 0;
+  const double phase =
+      std::numbers::pi * static_cast<double>(t - start) / static_cast<double>(total_steps - start);
   return minimum + 0.5 * (base - minimum) * (1.0 + std::cos(phase));
 }
 
 double WarmupCosine::at_step(std::int64_t n) const {
+  if (after_warmup) return value(n);
   // timm sets every group to the warm-up rate when it is built, if there is a warm-up at all.
   if (n == 0) return warmup_steps > 0 ? warmup_start : base;
   return value(n - 1);

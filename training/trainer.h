@@ -61,6 +61,8 @@ struct TrainerOptions {
   double warmup_epochs = 20;
   OptimizerOptions optimizer;
   double clip_norm = 5.0;             ///< 0: no clipping
+  double skip_norm = 0;               ///< steps with a larger gradient norm are left out; 0: none
+  std::int64_t guard_after = 0;       ///< steps before clip_norm and skip_norm count
   std::optional<double> ema_decay;    ///< per step
   std::int64_t checkpoint_steps = 0;  ///< also save every so many steps; 0: at the end of epochs
   std::int64_t checkpoint_epochs = 1;
@@ -69,7 +71,7 @@ struct TrainerOptions {
   std::int64_t log_steps = 20;
   std::int64_t norms_steps = 0;          ///< 0: no norms by layer
   std::int64_t max_steps = 0;            ///< stop after so many steps of the run; 0: no limit
-  std::int64_t max_skipped_in_row = 50;  ///< non-finite steps in a row before giving up
+  std::int64_t max_skipped_in_row = 50;  ///< left out steps in a row before giving up
   bool resume = false;
   std::shared_ptr<ProcessGroup> processes;  ///< null for one process
 };
@@ -77,7 +79,7 @@ struct TrainerOptions {
 struct TrainingSummary {
   std::int64_t steps = 0;
   std::int64_t skipped_steps = 0;
-  double last_loss = 0;
+  std::optional<double> last_loss;   ///< none when a finished run was resumed
   Metrics evaluation;                ///< the last one of the trained weights
   Metrics average_evaluation;        ///< the last one of the average
   std::filesystem::path checkpoint;  ///< the last model file

@@ -17,10 +17,12 @@ Mlp::Mlp(std::int64_t dim, std::int64_t hidden, bool depthwise) {
   fc2_ = register_module("fc2", std::make_shared<layers::Linear>(hidden, dim));
 }
 
-at::Tensor Mlp::forward(const at::Tensor& x, Grid grid, const ForwardContext& context) const {
-  at::Tensor hidden = gelu_in_place(fc1_->forward(x));              // [B,N,4C]
-  if (dwc_) hidden = depthwise_gelu(hidden, *dwc_, grid, context);  // [B,N,4C]
-  return fc2_->forward(hidden);                                     // [B,N,C]
+at::Tensor Mlp::forward(const at::Tensor& x, Grid grid, const ForwardContext& context,
+                        const at::Tensor& residual) const {
+  at::Tensor hidden =
+      fc1_->forward(x, {.activation = ops::LinearActivation::gelu}, context.backend);  // [B,N,4C]
+  if (dwc_) hidden = depthwise_gelu(hidden, *dwc_, grid, context);                     // [B,N,4C]
+  return fc2_->forward(hidden, {.residual = residual}, context.backend);               // [B,N,C]
 }
 
 void Mlp::initialize(at::Generator generator) {
@@ -48,9 +50,15 @@ at::Tensor Block::forward(const at::Tensor& input, Grid grid, const ops::RopeTab
   at::Tensor x = position_encoding(input, *cpe_, grid, context, name + ".cpe");  // [B,N,C]
   const at::Tensor normed = norm1_->forward(x);                                  // [B,N,C]
   context.emit(name + ".norm1", normed);
-  const at::Tensor attn = attn_->forward(normed, grid, rope, context, name + ".attn");  // [B,N,C]
+  // The last projections add the residual stream, unless a branch is wanted by itself.
+  if (!context.trace && !context.branch_factors.defined()) {
+    x = attn_->forward(normed, grid, rope, context, name + ".attn", x);  // [B,N,C]
+    return mlp_->forward(norm2_->forward(x), grid, context, x);          // [B,N,C]
+  }
+  const at::Tensor attn =
+      attn_->forward(normed, grid, rope, context, name + ".attn", {});  // [B,N,C]
   x = x + apply_branch_factor(attn, context, index_, Branch::attention);
-  const at::Tensor mlp = mlp_->forward(norm2_->forward(x), grid, context);  // [B,N,C]
+  const at::Tensor mlp = mlp_->forward(norm2_->forward(x), grid, context, {});  // [B,N,C]
   context.emit(name + ".mlp", mlp);
   x = x + apply_branch_factor(mlp, context, index_, Branch::mlp);
   context.emit(name, x);

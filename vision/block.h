@@ -24,8 +24,9 @@ struct BlockOptions {
 class Mlp : public torch::nn::Module {
  public:
   Mlp(std::int64_t dim, std::int64_t hidden, bool depthwise);
-  /// x [B,N,C] -> [B,N,C]
-  at::Tensor forward(const at::Tensor& x, Grid grid, const ForwardContext& context) const;
+  /// x [B,N,C] -> [B,N,C], plus `residual` if it is defined.
+  at::Tensor forward(const at::Tensor& x, Grid grid, const ForwardContext& context,
+                     const at::Tensor& residual) const;
   void initialize(at::Generator generator);
 
  private:

@@ -4,6 +4,7 @@
 
 #include "core/error.h"
 #include "core/log.h"
+#include "layers/holders.h"
 #include "layers/module_weights.h"
 #include "vision/classification_model.h"
 #include "vision/weights_metadata.h"
@@ -106,6 +107,7 @@ Classifier Classifier::load(const ClassifierOptions& options) {
   result.model_->eval();
   result.model_->prepare_for_inference();
   result.model_->to(options.device, options.dtype);
+  layers::pack_for_inference(*result.model_);
   return result;
 }
 

@@ -158,8 +158,8 @@ class HVit3 : public ClassificationModel {
     Grid grid{images.size(2) / 4, images.size(3) / 4};
     for (std::size_t i = 0; i < stages_.size(); ++i)
       std::tie(x, grid) = stages_[i]->forward(x, grid, context, "layers." + std::to_string(i));
-    const at::Tensor features = pooled(x, context);  // [B,C]
-    return {head_->forward(features), features};     // [B,classes]
+    const at::Tensor features = pooled(x, context);                    // [B,C]
+    return {head_->forward(features, {}, context.backend), features};  // [B,classes]
   }
 
   std::int64_t blocks() const override { return blocks_; }

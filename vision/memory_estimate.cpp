@@ -88,9 +88,10 @@ std::int64_t estimate_memory(const ModelSpec& spec, std::int64_t batch, std::int
   return std::visit(
       [&](const auto& config) {
         const std::int64_t parameters = parameter_elements(config);
-        // Weights are read as fp32, then converted.
+        // Weights are read as fp32, then converted, then laid out for the products.
         const std::int64_t weights =
-            parameters * (dtype == c10::ScalarType::Float ? kFloatBytes : kFloatBytes + bytes);
+            parameters *
+            (dtype == c10::ScalarType::Float ? 2 * kFloatBytes : kFloatBytes + 2 * bytes);
         // A batch as stacked and as converted, and the two batches that are prepared ahead.
         const std::int64_t pictures = 3 * width * height * (4 * kFloatBytes + bytes);
         return weights + batch * (pictures + activation_elements(config, width, height) * bytes);

@@ -18,9 +18,11 @@ namespace ttt::vision {
 class TokenMixer : public torch::nn::Module {
  public:
   /// x [B,N,C] on the grid -> [B,N,C]. `rope` rotates the queries and keys (not those of vit3's
-  /// convolution); null for none. `name` is the module's path, for traces and reports.
+  /// convolution); null for none. `name` is the module's path, for traces and reports. `residual`
+  /// [B,N,C] is added to the result if it is defined.
   virtual at::Tensor forward(const at::Tensor& x, Grid grid, const ops::RopeTable* rope,
-                             const ForwardContext& context, const std::string& name) const = 0;
+                             const ForwardContext& context, const std::string& name,
+                             const at::Tensor& residual) const = 0;
   virtual void initialize(at::Generator generator) = 0;
 };
 

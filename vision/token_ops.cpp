@@ -17,10 +17,6 @@ at::Tensor as_grid(const at::Tensor& tokens, Grid grid) {
 
 }  // namespace
 
-at::Tensor gelu_in_place(at::Tensor x) {
-  return x.requires_grad() ? at::gelu(x) : at::gelu_(x);
-}
-
 at::Tensor position_encoding(const at::Tensor& x, const layers::DepthwiseConv& convolution,
                              Grid grid, const ForwardContext& context, const std::string& name) {
   const at::Tensor map = as_grid(x, grid);

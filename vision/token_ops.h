@@ -9,9 +9,6 @@
 
 namespace ttt::vision {
 
-/// GELU (exact form); overwrites its argument unless autograd needs it.
-at::Tensor gelu_in_place(at::Tensor x);
-
 /// Conditional position encoding: x + depthwise 3×3 convolution of x on the grid. x [B,N,C].
 at::Tensor position_encoding(const at::Tensor& x, const layers::DepthwiseConv& convolution,
                              Grid grid, const ForwardContext& context, const std::string& name);

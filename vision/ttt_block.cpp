@@ -57,8 +57,9 @@ TttBlock::Projections TttBlock::split(const at::Tensor& qkv, Grid grid) const {
 }
 
 at::Tensor TttBlock::forward(const at::Tensor& x, Grid grid, const ops::RopeTable* rope,
-                             const ForwardContext& context, const std::string& name) const {
-  const at::Tensor qkv = qkv_->forward(x);  // [B,N,3C+3d]
+                             const ForwardContext& context, const std::string& name,
+                             const at::Tensor& residual) const {
+  const at::Tensor qkv = qkv_->forward(x, {}, context.backend);  // [B,N,3C+3d]
   context.emit(name + ".qkv", qkv);
   Projections p = split(qkv, grid);
   if (rope != nullptr) rotate(p, *rope, context, name);
@@ -74,7 +75,7 @@ at::Tensor TttBlock::forward(const at::Tensor& x, Grid grid, const ops::RopeTabl
 
   const at::Tensor mixed = apply(p, weights, kernels, context);  // [B,N,C+d]
   context.emit(name + ".x1x2", mixed);
-  const at::Tensor out = proj_->forward(mixed);  // [B,N,C]
+  const at::Tensor out = proj_->forward(mixed, {.residual = residual}, context.backend);  // [B,N,C]
   context.emit(name + ".out", out);
   return out;
 }

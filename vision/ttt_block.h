@@ -20,7 +20,8 @@ class TttBlock : public TokenMixer {
  public:
   TttBlock(std::int64_t dim, std::int64_t heads);
   at::Tensor forward(const at::Tensor& x, Grid grid, const ops::RopeTable* rope,
-                     const ForwardContext& context, const std::string& name) const override;
+                     const ForwardContext& context, const std::string& name,
+                     const at::Tensor& residual) const override;
   void initialize(at::Generator generator) override;
 
  private:

@@ -83,8 +83,8 @@ class Vit3 : public ClassificationModel {
           x, context);
     x = norm_->forward(x);  // [B,N,C]
     context.emit("norm", x);
-    const at::Tensor features = x.mean(1);        // [B,C]
-    return {head_->forward(features), features};  // [B,classes]
+    const at::Tensor features = x.mean(1);                             // [B,C]
+    return {head_->forward(features, {}, context.backend), features};  // [B,classes]
   }
 
   std::int64_t blocks() const override { return config_.depth; }

@@ -85,6 +85,7 @@ void add_model_options(OptionTable& table, RenderOptions& options) {
                   .letter = 'w',
                   .value = "FILE",
                   .help = "checkpoint: .pt, .pth or .safetensors",
+                  .standard = "the shipped model for views of 64x64 pixels",
                   .common = true},
                  options.weights);
   table.add_text({.name = "weights-key",
@@ -139,7 +140,7 @@ void add_size_options(OptionTable& table, RenderOptions& options) {
                   .value = "WxH",
                   .help = "what the model sees and renders",
                   .unit = "pixels",
-                  .standard = "256x256",
+                  .standard = "what the weights were trained on, else 256x256",
                   .common = true},
                  options.size);
   table.add_size({.name = "render-size",

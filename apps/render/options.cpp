@@ -90,6 +90,11 @@ void add_results(OptionTable& table, RenderOptions& options) {
   table.add_integer({.name = "start-index", .value = "N", .help = "number of the first picture"},
                     options.start_index, {0, 1e9});
   add_size_options(table, options);
+  table.add_choice({.name = "baseline",
+                    .value = "WHAT",
+                    .help = "nearest: in place of each rendering the input view with the nearest "
+                            "camera, which a model should beat"},
+                   options.baseline, {"none", "nearest"});
   table.add_text({.name = "metrics",
                   .value = "FILE",
                   .help = "write PSNR and SSIM of the target views, .json or .csv",

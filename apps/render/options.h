@@ -59,6 +59,7 @@ struct RenderOptions {
   std::int64_t start_index = 0;
   std::optional<PixelSize> size;
   std::optional<PixelSize> render_size;
+  std::string baseline = "none";
   std::string metrics;
   std::string tensors;
   std::string sheet;

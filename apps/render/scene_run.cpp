@@ -12,6 +12,7 @@
 #include "core/error.h"
 #include "core/log.h"
 #include "core/weights/safetensors_writer.h"
+#include "nvs/cameras/nearest_camera.h"
 #include "nvs/model/memory_estimate.h"
 #include "nvs/output/update_plot.h"
 #include "nvs/scene/rig.h"
@@ -124,6 +125,7 @@ Json SceneRun::identity() const {
   result["mode"] = scene_ ? scene_->mode : state_.mode;
   result["state"] = utf8_text(job_.options.state);
   result["inner_update"] = job_.options.inner_update;
+  if (job_.options.baseline != "none") result["baseline"] = job_.options.baseline;
   if (scene_) {
     result["inputs"] = scene_->selection.inputs;
     result["targets"] = scene_->selection.targets;
@@ -151,6 +153,11 @@ void SceneRun::open_output() {
 nvs::PosedViews SceneRun::input_views() {
   InputViews inputs = load_input_views(job_.setup, job_.options, *scene_, job_.progress);
   failed_.insert(failed_.end(), inputs.failed.begin(), inputs.failed.end());
+  if (job_.options.baseline == "nearest") {
+    for (const nvs::View& view : inputs.views)
+      if (!view.error) input_cameras_.push_back(scene_->normalization.apply(view.camera));
+    input_images_ = inputs.posed.images;
+  }
   if (!paths_.sheet.empty())
     for (nvs::View& view : inputs.views)
       if (!view.error)
@@ -176,7 +183,9 @@ void SceneRun::obtain_state() {
   const RenderOptions& options = job_.options;
   const bool fresh = options.state.empty();
   if (fresh) state_ = new_state(job_.setup, *scene_);
-  if (reconstructs(options)) {
+  if (options.baseline == "nearest") {
+    state_.views = input_views().cameras.views();
+  } else if (reconstructs(options)) {
     const nvs::FastWeightMap start = state_.layers;
     reconstruct(&start);
     if (!fresh) ++state_.updates;
@@ -217,13 +226,22 @@ void SceneRun::measure(int index, const at::Tensor& picture, const nvs::View* tr
   metrics_.views.push_back(std::move(metrics));
 }
 
+at::Tensor SceneRun::pictures_of(std::span<const nvs::Camera> cameras) const {
+  if (job_.options.baseline != "nearest")
+    return job_.setup.renderer->render(state_.layers, nvs::camera_tensors(cameras));
+  std::vector<at::Tensor> pictures;
+  for (const nvs::Camera& camera : cameras) {
+    const auto nearest = static_cast<std::int64_t>(nvs::nearest_camera(camera, input_cameras_));
+    pictures.push_back(input_images_[nearest].to(at::kFloat).div_(255).contiguous());
+  }
+  return at::stack(pictures);
+}
+
 void SceneRun::render_chunk(std::int64_t first, std::int64_t count) {
   const bool targets = renders_targets(job_.options);
   const auto begin_camera = cameras_.begin() + first;
-  const nvs::CameraTensors cameras =
-      nvs::camera_tensors(std::span<const nvs::Camera>(begin_camera, begin_camera + count));
   const Clock::time_point begin = Clock::now();
-  const at::Tensor pictures = job_.setup.renderer->render(state_.layers, cameras);
+  const at::Tensor pictures = pictures_of({begin_camera, begin_camera + count});
   render_ms_ += milliseconds_since(begin);
   std::vector<nvs::View> truth;
   if (targets) {
@@ -271,8 +289,7 @@ void SceneRun::measure_targets() {
   for (std::size_t i = 0; i < targets.size(); ++i) {
     TTT_CHECK(!cancel_requested(), interrupted, "interrupted while measuring target views");
     const nvs::Camera camera = scene_->normalization.apply(world[i]);
-    const at::Tensor picture =
-        job_.setup.renderer->render(state_.layers, nvs::camera_tensors({&camera, 1}))[0];
+    const at::Tensor picture = pictures_of({&camera, 1})[0];
     const std::vector<nvs::View> truth =
         nvs::load_views(scene_->scene, std::span<const int>(&targets[i], 1),
                         view_options(job_.setup.render_size, job_.options));

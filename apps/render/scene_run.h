@@ -43,6 +43,7 @@ class SceneRun {
   void load_state();
   void obtain_state();
   nvs::PosedViews input_views();
+  at::Tensor pictures_of(std::span<const nvs::Camera> cameras) const;
   void reconstruct(const nvs::FastWeightMap* start);
   void open_output();
   void render_frames();
@@ -65,6 +66,8 @@ class SceneRun {
   Json record_;
   nvs::MetricsReport metrics_;
   std::vector<nvs::FastWeightReport> reports_;
+  std::vector<nvs::Camera> input_cameras_;  ///< in the model's world, for --baseline
+  at::Tensor input_images_;                 ///< [V, 3, H, W] bytes, for --baseline
   std::vector<nvs::SheetPicture> sheet_inputs_;
   std::vector<nvs::SheetTarget> sheet_targets_;
   std::vector<at::Tensor> tensors_;

@@ -4,6 +4,7 @@
 
 #include "apps/common/shared_options.h"
 #include "apps/common/text.h"
+#include "core/assets.h"
 #include "core/error.h"
 #include "core/log.h"
 #include "core/seed.h"
@@ -18,6 +19,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr PixelSize kPublishedSize{256, 256};
+constexpr const char* kShippedWeights = "lvsm_procedural.safetensors";
 
 std::shared_ptr<nvs::LvsmModel> random_model(const RenderOptions& options, RenderSetup& setup) {
   TTT_CHECK(options.weights.empty(), usage, "random weights and a weight file exclude each other",
@@ -43,12 +45,42 @@ std::shared_ptr<nvs::LvsmModel> random_model(const RenderOptions& options, Rende
   return model;
 }
 
+/// Empty where none are installed.
+std::string shipped_weights() {
+  try {
+    return asset_path(kShippedWeights);
+  } catch (const Error&) {
+    return {};
+  }
+}
+
+/// What the weights say about the views that they were trained on.
+void read_training(RenderSetup& setup, const WeightFile& file) {
+  const auto value = [&](const char* key) {
+    const auto found = file.metadata().find(key);
+    return found == file.metadata().end() ? std::string() : found->second;
+  };
+  const std::string size = value(nvs::kSizeMetadata), mode = value(nvs::kModeMetadata);
+  const std::string where = printable(file.path().string());
+  TTT_CHECK(mode.empty() || mode == "object" || mode == "scene", weights,
+            fmt::format("the metadata name a mode \"{}\"", printable(mode, 40)), where,
+            "the file is damaged or from a later version");
+  setup.trained_mode = mode;
+  if (size.empty()) return;
+  try {
+    setup.size = parse_size(size, where);
+  } catch (const Error& error) {
+    throw Error(ErrorKind::weights, "the metadata's size is none: " + error.message(), where,
+                "the file is damaged or from a later version");
+  }
+}
+
 std::shared_ptr<nvs::LvsmModel> stored_model(const RenderOptions& options, RenderSetup& setup) {
-  TTT_CHECK(!options.weights.empty(), usage, "no weights were given", "--weights",
+  const std::string path = uses_shipped_weights(options) ? shipped_weights() : options.weights;
+  TTT_CHECK(!path.empty(), usage, "no weights were given", "--weights",
             "give a checkpoint with --weights FILE, or --model NAME --random-weights for a test");
-  nvs::LoadedLvsm loaded =
-      nvs::load_lvsm({options.weights, options.weights_key, options.model_config,
-                      options.allow_missing, options.allow_unexpected});
+  nvs::LoadedLvsm loaded = nvs::load_lvsm({path, options.weights_key, options.model_config,
+                                           options.allow_missing, options.allow_unexpected});
   if (!options.model.empty()) {
     const nvs::LvsmPreset& preset = nvs::find_lvsm_preset(options.model);
     TTT_CHECK(loaded.model->config().name() == preset.name, weights,
@@ -58,14 +90,20 @@ std::shared_ptr<nvs::LvsmModel> stored_model(const RenderOptions& options, Rende
   }
   setup.config = loaded.model->config();
   setup.config_origin = loaded.config_origin;
-  setup.weights = options.weights;
+  setup.weights = path;
   setup.weights_key = loaded.file.weights_key();
+  read_training(setup, loaded.file);
   setup.weights_hash =
       std::async(std::launch::async, [file = loaded.file] { return file.content_hash(); }).share();
   return loaded.model;
 }
 
 }  // namespace
+
+bool uses_shipped_weights(const RenderOptions& options) {
+  return options.weights.empty() && options.model.empty() && options.model_config.empty() &&
+         !options.random_weights;
+}
 
 RenderSetup set_up(const RenderOptions& options) {
   configure_torch(options.threads, options.tf32);
@@ -81,7 +119,7 @@ RenderSetup set_up(const RenderOptions& options) {
   run.bf16_newton_schulz = options.ns_dtype == "bf16";
   run.tile_tokens = options.tile;
   if (model) setup.renderer.emplace(*model, run);
-  setup.size = options.size.value_or(kPublishedSize);
+  if (options.size || setup.size == PixelSize{}) setup.size = options.size.value_or(kPublishedSize);
   setup.render_size = options.render_size.value_or(setup.size);
   for (const PixelSize& size : {setup.size, setup.render_size})
     nvs::check_picture_size(size.width, size.height, setup.config.patch_size);
@@ -108,6 +146,11 @@ Json describe(const RenderSetup& setup, const RenderOptions& options) {
 }
 
 void announce(const RenderSetup& setup, const RenderOptions& options) {
+  if (uses_shipped_weights(options))
+    log_info(
+        "no --weights: the shipped model, which was trained on small made-up scenes and two "
+        "scanned "
+        "objects");
   log_info("model: {}, {:.1f} M parameters, from {}; architecture from {}", setup.config.name(),
            static_cast<double>(setup.config.parameter_count()) / 1e6,
            setup.weights.empty() ? fmt::format("random weights, seed {}", setup.seed)

@@ -24,14 +24,18 @@ struct RenderSetup {
   std::string config_origin;
   DeviceChoice device;
   std::uint64_t seed = 0;
-  PixelSize size;         ///< of the input views
-  PixelSize render_size;  ///< of rendered pictures
+  std::string trained_mode;  ///< "object", "scene", or empty where nothing tells
+  PixelSize size;            ///< of the input views
+  PixelSize render_size;     ///< of rendered pictures
   /// Identity of the weights: SHA-256 of the file, computed beside other work, or "random <seed>".
   std::shared_future<std::string> weights_hash;
 };
 
 /// Applies the options that concern LibTorch, chooses the device and loads the model.
 RenderSetup set_up(const RenderOptions& options);
+
+/// Whether the model is the shipped one, as nothing else was asked for.
+bool uses_shipped_weights(const RenderOptions& options);
 
 /// Model, weights, sizes, device and the like, for summaries and run records.
 nlohmann::ordered_json describe(const RenderSetup& setup, const RenderOptions& options);

@@ -127,7 +127,10 @@ void normalize(RenderScene& scene, const RenderSetup& setup, const RenderOptions
   scene.mode = options.mode;
   if (options.mode == "auto") {
     scene.mode = options.fit || looks_like_an_object(scene.scene) ? "object" : "scene";
-    log_info("mode {} (told from the rig; --mode decides)", scene.mode);
+    if (!options.fit && !setup.trained_mode.empty()) scene.mode = setup.trained_mode;
+    log_info("mode {} ({}; --mode decides)", scene.mode,
+             options.fit || setup.trained_mode.empty() ? "told from the rig"
+                                                       : "as the weights were trained");
   }
   std::vector<int> counted = scene.selection.inputs;
   if (scene.mode == "object") {

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apps/selftest/run.h"
 
-#include "apps/common/result_sink.h"
 #include "apps/common/run_record.h"
 #include "apps/common/shared_options.h"
+#include "apps/common/small_sink.h"
 #include "apps/common/text.h"
 #include "apps/selftest/rows.h"
 #include "core/atomic_file.h"
@@ -23,29 +23,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 using Clock = std::chrono::steady_clock;
-
-/// A small result file: all of it is written at the end.
-class WholeFileSink : public ResultSink {
- public:
-  WholeFileSink(std::string output, std::unique_ptr<ResultRenderer> renderer)
-      : output_(std::move(output)), renderer_(std::move(renderer)), text_(renderer_->begin()) {}
-  void row(const Json& row) override { text_ += renderer_->row(row); }
-  void finish(const Json& summary, bool /*complete*/) override {
-    write_file(output_, text_ + renderer_->end(summary));
-  }
-
- private:
-  std::string output_;
-  std::unique_ptr<ResultRenderer> renderer_;
-  std::string text_;
-};
-
-std::unique_ptr<ResultSink> open_results(const SelftestOptions& options, ResultFormat format,
-                                         const SelftestPlan& plan) {
-  auto renderer = make_selftest_renderer(format, plan);
-  if (to_stream(options.output)) return make_stream_sink(options.output, std::move(renderer));
-  return std::make_unique<WholeFileSink>(options.output, std::move(renderer));
-}
 
 /// Nothing when the run is to stop.
 std::optional<std::vector<ops::CheckResult>> results_of(const Check& check, bool full) {
@@ -122,7 +99,8 @@ void run_selftest(const OptionTable& table, const SelftestOptions& options) {
   log_info("self-test: {} comparisons with the reference, {} threads", plan.comparisons(),
            at::get_num_threads());
   Json record = begin_run_record(table);
-  const std::unique_ptr<ResultSink> sink = open_results(options, format, plan);
+  const std::unique_ptr<ResultSink> sink =
+      make_small_sink(options.output, make_selftest_renderer(format, plan));
   SelftestTally tally;
   run_checks(plan, options, *sink, tally);
   for (const UnavailableVariant& unavailable : plan.unavailable)

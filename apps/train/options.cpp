@@ -16,7 +16,7 @@ void add_data(OptionTable& table, TrainOptions& options) {
   table.add_list({.name = "data",
                   .value = "INPUT",
                   .help = "training pictures: a folder of class folders, a tar archive of them, or "
-                          "a table of paths and labels (.csv)",
+                          "a table of paths and labels (.csv); for lvsm: scenes, or procedural",
                   .common = true},
                  options.data);
   table.add_text({.name = "split",
@@ -26,8 +26,8 @@ void add_data(OptionTable& table, TrainOptions& options) {
                  options.split);
   table.add_list({.name = "validation",
                   .value = "INPUT",
-                  .help = "pictures to measure the accuracy on",
-                  .standard = "another split of --data, where there is one"},
+                  .help = "pictures to measure the accuracy on; for lvsm: scenes, or procedural",
+                  .standard = "another split of --data, where there is one; procedural"},
                  options.validation);
   table.add_text({.name = "validation-split",
                   .value = "NAME",
@@ -46,12 +46,14 @@ void add_data(OptionTable& table, TrainOptions& options) {
 
 void add_model(OptionTable& table, TrainOptions& options) {
   table.group("Model");
-  table.add_text({.name = "model",
-                  .letter = 'm',
-                  .value = "NAME",
-                  .help = "vit3 or hvit3 with the dimensions below, or a preset such as vit3_t",
-                  .common = true},
-                 options.model);
+  table.add_text(
+      {.name = "model",
+       .letter = 'm',
+       .value = "NAME",
+       .help = "vit3 or hvit3 with the dimensions below, a preset such as vit3_t, or lvsm "
+               "(novel views)",
+       .common = true},
+      options.model);
   table.add_text({.name = "dims",
                   .value = "N[,N…]",
                   .help = "width: one number for vit3, four (one a stage) for hvit3"},
@@ -107,13 +109,58 @@ void add_inner(OptionTable& table, TrainOptions& options) {
                    inner.clip, vision::inner_clip_names());
 }
 
+void add_novel_views(OptionTable& table, TrainOptions& options) {
+  table.group("Novel views");
+  table.add_text({.name = "architecture",
+                  .value = "FILE|NAME",
+                  .help = "of --model lvsm: a file in the official schema, or a published one"},
+                 options.architecture);
+  table.add_text({.name = "data-weights",
+                  .value = "X[,X…]",
+                  .help = "how often scenes are taken from each --data",
+                  .standard = "equally often"},
+                 options.data_weights);
+  table.add_integer(
+      {.name = "input-views", .value = "N", .help = "views that a scene is built from"},
+      options.input_views, {1, 1024});
+  table.add_integer({.name = "target-views", .value = "N", .help = "views that are rendered"},
+                    options.target_views, {1, 1024});
+  table.add_integer({.name = "shared-views",
+                     .value = "N",
+                     .help = "views that are inputs and targets both (in training only)"},
+                    options.shared_views, {0, 1024});
+  table.add_choice({.name = "mode",
+                    .value = "MODE",
+                    .help = "object: poses as they are; scene: normalised by the mean camera"},
+                   options.mode, {"object", "scene"});
+  table.add_choice({.name = "ns-dtype",
+                    .value = "TYPE",
+                    .help = "Newton-Schulz of the fast weights: fp32, or bf16 as published"},
+                   options.ns_dtype, {"fp32", "bf16"});
+  table.add_integer({.name = "epoch-scenes", .value = "N", .help = "scenes that make an epoch"},
+                    options.epoch_scenes, kPositive);
+  table.add_integer({.name = "held-out-every",
+                     .value = "N",
+                     .help = "never train on frames 0, N, 2N, … of a scene without splits; 0: on "
+                             "all"},
+                    options.held_out_every, {0, 100000});
+  table.add_integer({.name = "validation-scenes",
+                     .value = "N",
+                     .help = "made-up scenes to measure on (--validation procedural)"},
+                    options.validation_scenes, {1, 100000});
+  table.add_text({.name = "export-scenes",
+                  .value = "FOLDER",
+                  .help = "write those scenes as data sets for `ttt render`, and stop"},
+                 options.export_scenes);
+}
+
 void add_picture(OptionTable& table, TrainOptions& options) {
   table.group("Picture");
   table.add_size({.name = "size",
                   .value = "WxH",
                   .help = "what the model sees",
                   .unit = "pixels",
-                  .standard = "224x224",
+                  .standard = "224x224; 256x256 for lvsm",
                   .common = true},
                  options.size);
   table.add_number({.name = "crop-pct",
@@ -187,7 +234,7 @@ void add_optimisation(OptionTable& table, TrainOptions& options) {
   table.add_integer({.name = "batch",
                      .letter = 'b',
                      .value = "N",
-                     .help = "pictures per forward pass",
+                     .help = "pictures (lvsm: scenes) per forward pass",
                      .common = true},
                     options.batch, {1, 65536});
   table.add_integer({.name = "accumulate", .value = "N", .help = "batches per optimizer step"},
@@ -211,8 +258,23 @@ void add_optimisation(OptionTable& table, TrainOptions& options) {
   table.add_number(
       {.name = "weight-decay", .value = "X", .help = "for tensors of two or more axes"},
       options.weight_decay, {0, 10});
+  table.add_choice(
+      {.name = "cosine",
+       .value = "RULE",
+       .help = "whole: from step 0, the warm-up cuts its start off; after-warmup: from "
+               "the end of the warm-up"},
+      options.cosine, {"whole", "after-warmup"});
+  table.add_number({.name = "beta2", .value = "X", .help = "of AdamW"}, options.beta2,
+                   {0, 0.999999});
   table.add_number({.name = "clip-norm", .value = "X", .help = "largest gradient norm; 0: any"},
                    options.clip_norm, {0, 1e9});
+  table.add_number({.name = "skip-norm",
+                    .value = "X",
+                    .help = "leave out steps with a larger gradient norm; 0: none"},
+                   options.skip_norm, {0, 1e9});
+  table.add_integer(
+      {.name = "guard-after", .value = "N", .help = "steps before these two limits count"},
+      options.guard_after, kCount);
   table.add_number({.name = "ema-decay",
                     .value = "X",
                     .help = "keep a moving average of the weights with this decay",
@@ -263,7 +325,7 @@ void add_output(OptionTable& table, TrainOptions& options) {
                     options.norms_steps, kCount);
   table.add_text({.name = "preview",
                   .value = "FILE.png",
-                  .help = "write a sheet of augmented pictures and stop"},
+                  .help = "write a sheet of training samples and stop"},
                  options.preview);
   table.add_choice({.name = "format", .value = "FORMAT", .help = "form of the final summary"},
                    options.format, {"table", "json"});
@@ -307,16 +369,21 @@ void add_running(OptionTable& table, TrainOptions& options) {
                    options.overfit_one_batch);
   table.add_integer({.name = "overfit-steps", .value = "N", .help = "steps of that check"},
                     options.overfit_steps, kPositive);
+  table.add_switch(
+      {.name = "evaluate", .help = "measure --weights on the validation data, and train nothing"},
+      options.evaluate);
   table.add_switch({.name = "dry-run", .help = "check everything, train nothing"}, options.dry_run);
 }
 
 }  // namespace
 
 OptionTable train_table(TrainOptions& options) {
-  OptionTable table("train", "Train a classifier on labelled pictures.");
+  OptionTable table(
+      "train", "Train a classifier on labelled pictures, or a model of novel views on scenes.");
   add_data(table, options);
   add_model(table, options);
   add_inner(table, options);
+  add_novel_views(table, options);
   add_picture(table, options);
   add_augmentation(table, options);
   add_optimisation(table, options);

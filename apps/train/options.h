@@ -31,6 +31,18 @@ struct TrainOptions {
   std::string weights_key;
   // Inner training
   vision::InnerSettings inner;
+  // Novel views
+  std::string architecture;
+  std::string data_weights;
+  std::int64_t input_views = 8;
+  std::int64_t target_views = 8;
+  std::int64_t shared_views = 1;
+  std::string mode = "object";
+  std::string ns_dtype = "fp32";
+  std::int64_t epoch_scenes = 1000;
+  std::int64_t held_out_every = 8;
+  std::int64_t validation_scenes = 16;
+  std::string export_scenes;
   // Picture
   std::optional<PixelSize> size;
   std::optional<double> crop_pct = 0.875;
@@ -61,7 +73,11 @@ struct TrainOptions {
   bool scale_learning_rate = true;
   std::optional<double> warmup_epochs = 20;
   std::optional<double> weight_decay = 0.05;
+  std::string cosine = "whole";
+  std::optional<double> beta2 = 0.999;
   std::optional<double> clip_norm = 5.0;
+  std::optional<double> skip_norm = 0.0;
+  std::int64_t guard_after = 0;
   std::optional<double> ema_decay;
   bool scale_ema_decay = true;
   std::optional<double> mesa = 0.0;
@@ -89,6 +105,7 @@ struct TrainOptions {
   std::int64_t max_steps = 0;
   bool overfit_one_batch = false;
   std::int64_t overfit_steps = 200;
+  bool evaluate = false;
   bool dry_run = false;
 
   GeneralOptions general;

@@ -3,21 +3,30 @@
 #pragma once
 
 #include "apps/train/options.h"
-#include "vision/model_catalog.h"
-#include "vision/training/classification_task.h"
+#include "core/device.h"
+#include "training/trainer.h"
 
+#include <functional>
 #include <memory>
 
 namespace ttt::cli {
 
-/// Everything that the options mean, ready to train.
+/// Everything that the options mean, ready to train. What a family fills in comes last.
 struct TrainSetup {
-  vision::ModelSpec spec;
-  std::shared_ptr<const vision::LabelledImages> data, validation;
-  vision::ClassificationTaskOptions task_options;
+  DeviceChoice device;
   training::TrainerOptions trainer;
-  std::unique_ptr<vision::ClassificationTask> task;
+  bool averaged = false;  ///< a moving average is kept
   std::int64_t parameters = 0;
+
+  std::unique_ptr<training::Task> task;
+  std::string model;  ///< its name
+  PixelSize size{};   ///< of the pictures
+  std::string data;   ///< what is trained and measured on, in words
+  std::string unit;   ///< what a batch counts: "pictures"
+  /// Pictures that could not be read so far.
+  std::function<std::int64_t()> unreadable = [] { return std::int64_t{0}; };
+  /// Writes a sheet of training samples.
+  std::function<void(const std::string& path)> write_preview;
 };
 
 /// Opens the data, builds and fills the model. Throws Error(usage), Error(input), Error(weights).

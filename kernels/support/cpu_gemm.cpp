@@ -15,7 +15,8 @@ namespace {
 
 // Rows of a micro-kernel call: with a panel of 64 columns the block of C stays in the first-level
 // cache.
-constexpr std::int64_t kBlockRows = 64;
+constexpr std::int64_t kCallRows = 128;
+constexpr std::int64_t kBlockRows = 64;  // of a task
 
 template <typename T>
 void multiply_as(const PanelProduct& p) {
@@ -23,8 +24,8 @@ void multiply_as(const PanelProduct& p) {
   const auto* b = static_cast<const T*>(p.b);
   for (std::int64_t panel = 0; panel * kPanelColumns < p.columns; ++panel) {
     const std::int64_t columns = std::min(kPanelColumns, p.columns - panel * kPanelColumns);
-    for (std::int64_t row = 0; row < p.rows; row += kBlockRows)
-      at::native::cpublas::brgemm(std::min(kBlockRows, p.rows - row), columns, p.depth, p.a_stride,
+    for (std::int64_t row = 0; row < p.rows; row += kCallRows)
+      at::native::cpublas::brgemm(std::min(kCallRows, p.rows - row), columns, p.depth, p.a_stride,
                                   kPanelColumns, p.c_stride, p.add, a + row * p.a_stride,
                                   b + panel * p.b_stride,
                                   p.c + row * p.c_stride + panel * p.c_panel_stride, p.bf16);

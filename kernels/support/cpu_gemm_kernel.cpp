@@ -8,30 +8,6 @@ namespace ttt::ops::TTT_ISA {
 namespace {
 
 constexpr std::int64_t kPanel = 64;
-constexpr std::int64_t kBlock = 16;  // square blocks of a transposition
-
-TTT_INLINE std::int64_t smaller(std::int64_t a, std::int64_t b) {
-  return a < b ? a : b;
-}
-TTT_INLINE float to_float(float x) {
-  return x;
-}
-TTT_INLINE float to_float(Bf16 x) {
-  const std::uint32_t bits = static_cast<std::uint32_t>(x.bits) << 16;
-  float value;
-  __builtin_memcpy(&value, &bits, sizeof(value));
-  return value;
-}
-TTT_INLINE void put(float* out, float x) {
-  *out = x;
-}
-TTT_INLINE void put(Bf16* out, float x) {
-  std::uint32_t bits;
-  __builtin_memcpy(&bits, &x, sizeof(bits));
-  out->bits =
-      x == x ? static_cast<std::uint16_t>((bits + 0x7FFFU + ((bits >> 16) & 1U)) >> 16) : 0x7FC0U;
-}
-
 /// Calls f(typed source, typed output).
 template <typename F>
 TTT_INLINE void with_types(const PackSource& source, void* out, bool out_bf16, const F& f) {
@@ -78,41 +54,73 @@ void pack(const PackSource& source, float scale, std::int64_t panel_stride, void
   });
 }
 
-/// Index of element (row, column) in a panel.
-TTT_INLINE std::int64_t panel_index(const float*, std::int64_t row, std::int64_t column) {
-  return row * kPanel + column;
+/// Lanes whose number has the bit `kStep` set take the other vector's, `kStep` lanes away: one step
+/// of transposing a square of vectors.
+template <int kStep>
+TTT_INLINE void swap_lanes(Float& low, Float& high) {
+  Int take_low, take_high;  // indices into (low, high)
+  for (int lane = 0; lane < kLanes; ++lane) {
+    take_low[lane] = (lane & kStep) != 0 ? kLanes + lane - kStep : lane;
+    take_high[lane] = (lane & kStep) != 0 ? kLanes + lane : lane + kStep;
+  }
+  const Float first = __builtin_shuffle(low, high, take_low);
+  high = __builtin_shuffle(low, high, take_high);
+  low = first;
 }
-TTT_INLINE std::int64_t panel_index(const Bf16*, std::int64_t row, std::int64_t column) {
-  return row / 2 * (2 * kPanel) + 2 * column + row % 2;
+
+template <int kStep>
+TTT_INLINE void transpose_steps(Float (&rows)[kLanes]) {
+  if constexpr (kStep < kLanes) {
+#pragma GCC unroll 16
+    for (int i = 0; i < kLanes; ++i)
+      if ((i & kStep) == 0) swap_lanes<kStep>(rows[i], rows[i + kStep]);
+    transpose_steps<2 * kStep>(rows);
+  }
+}
+
+/// The square of kLanes x kLanes elements at (row, column) of a source, transposed; zeros outside
+/// it.
+template <typename S>
+TTT_INLINE void load_transposed(const S* in, const PackSource& source, std::int64_t row,
+                                std::int64_t column, Float (&rows)[kLanes]) {
+  const std::int64_t count = source.columns - column;
+#pragma GCC unroll 16
+  for (int i = 0; i < kLanes; ++i)
+    rows[i] = row + i < source.rows ? load_or_zero(in + (row + i) * source.stride, column, count)
+                                    : Float{};
+  transpose_steps<1>(rows);
 }
 
 void pack_transposed(const PackSource& source, float scale, std::int64_t panel_stride, void* out,
                      bool out_bf16) {
-  const std::int64_t depth = source.columns, padded_depth = (depth + 1) / 2 * 2;
+  const std::int64_t padded_depth = (source.columns + 1) / 2 * 2;
   with_types(source, out, out_bf16, [&]<typename S, typename T>(const S* in, T* packed) {
     for (std::int64_t first = 0; first < source.rows; first += kPanel) {
       T* panel = packed + first / kPanel * panel_stride;
-      const std::int64_t columns = smaller(kPanel, source.rows - first);
-      for (std::int64_t k = 0; k < padded_depth; k += kBlock)
-        for (std::int64_t j = 0; j < kPanel; j += kBlock)
-          for (std::int64_t jj = j; jj < j + kBlock; ++jj) {
-            const S* row = in + (first + jj) * source.stride;
-            for (std::int64_t kk = k; kk < smaller(k + kBlock, padded_depth); ++kk)
-              put(panel + panel_index(panel, kk, jj),
-                  jj < columns && kk < depth ? to_float(row[kk]) * scale : 0.0F);
-          }
+      for (std::int64_t k = 0; k < padded_depth; k += kLanes)
+        for (std::int64_t j = 0; j < kPanel; j += kLanes) {
+          Float rows[kLanes];
+          load_transposed(in, source, first + j, k, rows);
+#pragma GCC unroll 8
+          for (int i = 0; i < kLanes; i += 2)
+            if (k + i < padded_depth)
+              store_pair(panel + (k + i) * kPanel, j, rows[i] * scale, rows[i + 1] * scale);
+        }
     }
   });
 }
 
 void transpose(const PackSource& source, void* out, std::int64_t out_stride, bool out_bf16) {
   with_types(source, out, out_bf16, [&]<typename S, typename T>(const S* in, T* result) {
-    for (std::int64_t r = 0; r < out_stride; r += kBlock)
-      for (std::int64_t c = 0; c < source.columns; c += kBlock)
-        for (std::int64_t rr = r; rr < smaller(r + kBlock, out_stride); ++rr)
-          for (std::int64_t cc = c; cc < smaller(c + kBlock, source.columns); ++cc)
-            put(result + cc * out_stride + rr,
-                rr < source.rows ? to_float(in[rr * source.stride + cc]) : 0.0F);
+    for (std::int64_t c = 0; c < source.columns; c += kLanes)
+      for (std::int64_t r = 0; r < out_stride; r += kLanes) {
+        Float rows[kLanes];
+        load_transposed(in, source, r, c, rows);
+#pragma GCC unroll 16
+        for (int i = 0; i < kLanes; ++i)
+          if (c + i < source.columns)
+            store_up_to(result + (c + i) * out_stride + r, rows[i], out_stride - r);
+      }
   });
 }
 

@@ -3,6 +3,7 @@
 #include "layers/lact/minimal_layers.h"
 
 #include "core/error.h"
+#include "kernels/linear/linear.h"
 #include "layers/window_attention.h"
 
 #include <spdlog/fmt/fmt.h>
@@ -29,7 +30,7 @@ MinimalLact::Projection::Projection(std::int64_t in, std::int64_t out, bool with
 }
 
 at::Tensor MinimalLact::Projection::forward(const at::Tensor& x) const {
-  return bias.defined() ? at::linear(x, weight, bias) : at::linear(x, weight);
+  return ops::linear(x, weight, bias);
 }
 
 MinimalLact::Norm::Norm(std::int64_t width) {

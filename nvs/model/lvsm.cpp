@@ -3,7 +3,9 @@
 #include "nvs/model/lvsm.h"
 
 #include "core/error.h"
+#include "kernels/linear/linear.h"
 #include "kernels/support/checks.h"
+#include "layers/recompute.h"
 #include "nvs/model/patches.h"
 
 #include <ATen/CPUGeneratorImpl.h>
@@ -19,6 +21,9 @@ constexpr double kLinearStd = 0.02;
 
 using Holder = std::shared_ptr<WeightHolder>;
 
+const ops::LinearEpilogue kSilu{ops::LinearActivation::silu};
+const ops::LinearEpilogue kGelu{ops::LinearActivation::gelu};
+
 at::Tensor layer_norm(const at::Tensor& x, const Holder& norm) {
   return at::layer_norm(x, {x.size(-1)}, norm->weight, {}, kLayerNormEpsilon);
 }
@@ -28,8 +33,9 @@ at::Tensor split_heads(const at::Tensor& x, std::int64_t heads) {
 }
 
 /// x [views, n, dim]: attention within each view.
-at::Tensor attention(const LvsmSubLayerModule& sub, const at::Tensor& x) {
-  const std::vector<at::Tensor> qkv = at::linear(x, sub.to_qkv->weight).chunk(3, 2);
+at::Tensor attention(const LvsmSubLayerModule& sub, const at::Tensor& x, ops::Backend backend) {
+  const std::vector<at::Tensor> qkv =
+      ops::linear(x, sub.to_qkv->weight, {}, {}, backend).chunk(3, 2);
   at::Tensor q = split_heads(qkv[0], sub.heads), k = split_heads(qkv[1], sub.heads);
   if (sub.q_norm) {
     q = rms_norm(q, sub.q_norm->weight, kAttentionNormEpsilon);
@@ -38,7 +44,15 @@ at::Tensor attention(const LvsmSubLayerModule& sub, const at::Tensor& x) {
   const at::Tensor v = split_heads(qkv[2], sub.heads);
   const at::Tensor attended = at::scaled_dot_product_attention(
       q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2));  // [views, heads, n, D]
-  return at::linear(attended.transpose(1, 2).flatten(2), sub.c_proj->weight);
+  return ops::linear(attended.transpose(1, 2).flatten(2), sub.c_proj->weight, {}, {}, backend);
+}
+
+/// Rates of tokens [B, N, dim] in float also under autocast, [B, N, 3, heads].
+at::Tensor learning_rates(const LvsmSubLayerModule& sub, const at::Tensor& x) {
+  const c10::impl::ExcludeDispatchKeyGuard no_autocast(c10::autocast_dispatch_keyset);
+  const at::Tensor raw =
+      ops::linear(x.to(sub.lr_fc->weight.scalar_type()), sub.lr_fc->weight, sub.lr_fc->bias);
+  return layers::lact_learning_rates(raw, sub.options.base_lr).unflatten(2, {3, sub.heads});
 }
 
 /// x [B, L, dim]: one update on the first `inputs` tokens, then those from `first` on are applied.
@@ -50,28 +64,28 @@ at::Tensor fast_weights(const LvsmSubLayerModule& sub, const at::Tensor& x, std:
       {sub.w0.unsqueeze(0), sub.w1.unsqueeze(0), sub.w2.unsqueeze(0)}, {}, {}};
   if (context.inner_update) {
     const at::Tensor seen = x.narrow(1, 0, inputs);
-    const at::Tensor kv = at::silu(at::linear(seen, qkv.narrow(0, dim, 2 * dim)));
+    const at::Tensor kv =
+        ops::linear(seen, qkv.narrow(0, dim, 2 * dim), {}, kSilu, context.backend);
     layers::LactTokens tokens;
     tokens.k = layers::lact_normalise(kv.narrow(2, 0, dim), sub.heads);
     tokens.v = kv.narrow(2, dim, dim);
-    const at::Tensor raw = at::linear(seen, sub.lr_fc->weight, sub.lr_fc->bias);
-    tokens.rates = layers::lact_learning_rates(raw, sub.options.base_lr)
-                       .unflatten(2, {3, sub.heads});  // [B, N, 3, heads]
+    tokens.rates = learning_rates(sub, seen);
     state = layers::run_lact(state, tokens, {{0, inputs, true, false}},
                              lact_options(sub.options, context.backend, context.bf16_newton_schulz))
                 .state;
   }
-  const at::Tensor q =
-      at::silu(at::linear(x.narrow(1, first, x.size(1) - first), qkv.narrow(0, 0, dim)));
+  const at::Tensor q = ops::linear(x.narrow(1, first, x.size(1) - first), qkv.narrow(0, 0, dim), {},
+                                   kSilu, context.backend);
   const at::Tensor out = ops::swiglu_apply(layers::lact_normalise(q, sub.heads), state.weights,
                                            context.backend);  // [B, applied, dim]
   const at::Tensor normed =
       rms_norm(split_heads(out, sub.heads), sub.o_norm->weight, kOutputNormEpsilon);
-  return at::linear(normed.flatten(2), sub.c_proj->weight);
+  return ops::linear(normed.flatten(2), sub.c_proj->weight, {}, {}, context.backend);
 }
 
-at::Tensor mlp(const LvsmSubLayerModule& sub, const at::Tensor& x) {
-  return at::linear(at::gelu(at::linear(x, sub.c_fc->weight)), sub.c_proj->weight);
+at::Tensor mlp(const LvsmSubLayerModule& sub, const at::Tensor& x, ops::Backend backend) {
+  return ops::linear(ops::linear(x, sub.c_fc->weight, {}, kGelu, backend), sub.c_proj->weight, {},
+                     {}, backend);
 }
 
 }  // namespace
@@ -157,6 +171,43 @@ void LvsmModel::initialize(std::uint64_t seed) {
   }
 }
 
+at::Tensor LvsmModel::embed(const at::Tensor& images, const CameraTensors& inputs,
+                            const CameraTensors& targets) const {
+  const auto operand = [&](const CameraTensors& cameras, const at::Tensor& pictures) {
+    const CameraTensors flat{cameras.c2w.flatten(0, 1), cameras.fxfycxcy.flatten(0, 1),
+                             cameras.height, cameras.width};
+    return patch_operand(flat, pictures, config_.patch_size, input_linear().scalar_type())
+        .unflatten(0, {images.size(0), -1})
+        .flatten(1, 2);
+  };
+  const at::Tensor patches =
+      at::cat({operand(inputs, images.flatten(0, 1)), operand(targets, {})}, 1);
+  return ops::linear(patches, input_linear());  // [B, L, dim]
+}
+
+at::Tensor LvsmModel::block(std::int64_t index, at::Tensor x, const JointSizes& sizes,
+                            const LvsmForwardContext& context) const {
+  for (std::size_t j = 0; j < config_.block.size(); ++j) {
+    const LvsmSubLayerModule& sub = sub_layer(index, j);
+    const at::Tensor normed = layer_norm(x, sub.ln);
+    const std::string name = "block" + std::to_string(index) + ".sub" + std::to_string(j);
+    if (context.trace) context.trace(name + ".ln", normed);
+    // After the last update of all, nothing reads the input tokens any more.
+    const bool drop = index + 1 == config_.layers && j == sizes.last_fast_weights;
+    at::Tensor f;
+    if (sub.options.kind == SubLayerKind::attention)
+      f = attention(sub, normed.reshape({-1, sizes.view, config_.dim}), context.backend)
+              .view(x.sizes());
+    else if (sub.options.kind == SubLayerKind::mlp)
+      f = mlp(sub, normed, context.backend);
+    else
+      f = fast_weights(sub, normed, sizes.inputs, drop ? sizes.inputs : 0, context);
+    if (context.trace) context.trace(name + ".f", f);
+    x = (drop ? x.narrow(1, sizes.inputs, x.size(1) - sizes.inputs) : x) + f;
+  }
+  return x;
+}
+
 at::Tensor LvsmModel::joint(const at::Tensor& images, const CameraTensors& inputs,
                             const CameraTensors& targets, const LvsmForwardContext& context) const {
   TTT_CHECK(images.dim() == 5 && inputs.c2w.dim() == 4 && targets.c2w.dim() == 4 &&
@@ -164,53 +215,34 @@ at::Tensor LvsmModel::joint(const at::Tensor& images, const CameraTensors& input
                 targets.c2w.size(0) == images.size(0),
             usage, "joint() needs [B, V, ...] images and cameras of both kinds", "novel views",
             "pass at least one input and one target view for each sample");
-  const std::int64_t batch = images.size(0), wanted = targets.c2w.size(1), dim = config_.dim;
   const auto trace = [&](const std::string& name, const at::Tensor& value) {
     if (context.trace) context.trace(name, value);
   };
-  const auto operand = [&](const CameraTensors& cameras, const at::Tensor& pictures) {
-    const CameraTensors flat{cameras.c2w.flatten(0, 1), cameras.fxfycxcy.flatten(0, 1),
-                             cameras.height, cameras.width};
-    return patch_operand(flat, pictures, config_.patch_size, input_linear().scalar_type())
-        .unflatten(0, {batch, -1})
-        .flatten(1, 2);
-  };
-  at::Tensor x =
-      at::cat({operand(inputs, images.flatten(0, 1)), operand(targets, {})}, 1);  // [B, L, P*P*12]
-  x = at::linear(x, input_linear());
+  at::Tensor x = embed(images, inputs, targets);
   trace("input_linear", x);
-  x = layer_norm(x, input_layernorm_);  // [B, L, dim]
+  // The residual stream stays wide under autocast.
+  x = layer_norm(x.to(input_linear().scalar_type()), input_layernorm_);  // [B, L, dim]
   trace("input_layernorm", x);
-  const std::int64_t n =
-      (targets.height / config_.patch_size) * (targets.width / config_.patch_size);
-  const std::int64_t seen = x.size(1) - wanted * n;
-  std::size_t last = 0;  // the last fast weights of a block
+  JointSizes sizes;
+  sizes.view = (targets.height / config_.patch_size) * (targets.width / config_.patch_size);
+  sizes.inputs = images.size(1) * sizes.view;
   for (std::size_t j = 0; j < config_.block.size(); ++j)
-    if (config_.block[j].kind == SubLayerKind::fast_weights) last = j;
+    if (config_.block[j].kind == SubLayerKind::fast_weights) sizes.last_fast_weights = j;
   for (std::int64_t i = 0; i < config_.layers; ++i) {
-    for (std::size_t j = 0; j < config_.block.size(); ++j) {
-      const LvsmSubLayerModule& sub = sub_layer(i, j);
-      const at::Tensor normed = layer_norm(x, sub.ln);
-      const std::string name = "block" + std::to_string(i) + ".sub" + std::to_string(j);
-      trace(name + ".ln", normed);
-      // After the last update of all, nothing reads the input tokens any more.
-      const bool drop = i + 1 == config_.layers && j == last;
-      const std::int64_t first = drop ? seen : 0;
-      at::Tensor f;
-      if (sub.options.kind == SubLayerKind::attention)
-        f = attention(sub, normed.reshape({-1, n, dim})).view({batch, -1, dim});
-      else if (sub.options.kind == SubLayerKind::mlp)
-        f = mlp(sub, normed);
-      else
-        f = fast_weights(sub, normed, seen, first, context);
-      trace(name + ".f", f);
-      x = (drop ? x.narrow(1, seen, wanted * n) : x) + f;
-    }
+    // The recomputed block outlives this call, and its context's trace would see it twice.
+    x = context.recompute
+            ? layers::recompute(
+                  [this, i, sizes, quiet = context.without_trace()](const at::Tensor& tokens) {
+                    return block(i, tokens, sizes, quiet);
+                  },
+                  x)
+            : block(i, x, sizes, context);
     trace("block" + std::to_string(i), x);
   }
-  x = at::linear(layer_norm(x, decoder_norm_), decoder_linear());
+  x = ops::linear(layer_norm(x, decoder_norm_), decoder_linear(), {}, {}, context.backend)
+          .to(x.scalar_type());
   return unpatchify(at::sigmoid(x), targets.height, targets.width, config_.patch_size)
-      .unflatten(0, {batch, wanted});
+      .unflatten(0, {images.size(0), targets.c2w.size(1)});
 }
 
 at::Tensor rms_norm(const at::Tensor& x, const at::Tensor& weight, double epsilon) {

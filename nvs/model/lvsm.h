@@ -48,7 +48,14 @@ struct LvsmForwardContext {
   ops::Backend backend = ops::Backend::automatic;
   bool bf16_newton_schulz = false;
   bool inner_update = true;  ///< off: the learned fast weights are applied as they are
+  bool recompute = false;    ///< keep block inputs only, run blocks twice
   layers::Trace trace;       ///< receives intermediates; may be empty
+
+  LvsmForwardContext without_trace() const {
+    LvsmForwardContext result = *this;
+    result.trace = {};
+    return result;
+  }
 };
 
 /// LaCT-LVSM (a1600012888/LaCT: lact_nvs/model.py): input views are written into fast weights,
@@ -78,6 +85,16 @@ class LvsmModel : public torch::nn::Module {
   const at::Tensor& decoder_linear() const { return decoder_linear_->weight; }
 
  private:
+  /// Counts of tokens in a joint pass, and the position of a block's last fast weights.
+  struct JointSizes {
+    std::int64_t view = 0, inputs = 0;
+    std::size_t last_fast_weights = 0;
+  };
+  at::Tensor embed(const at::Tensor& images, const CameraTensors& inputs,
+                   const CameraTensors& targets) const;
+  at::Tensor block(std::int64_t index, at::Tensor x, const JointSizes& sizes,
+                   const LvsmForwardContext& context) const;
+
   LvsmConfig config_;
   std::shared_ptr<WeightHolder> input_linear_, input_layernorm_, decoder_norm_, decoder_linear_;
   std::vector<std::vector<std::shared_ptr<LvsmSubLayerModule>>> blocks_;
@@ -111,5 +128,9 @@ struct LoadedLvsm {
 LoadedLvsm load_lvsm(const LvsmFile& options);
 /// Metadata key of the configuration (config_to_json) in our own safetensors.
 constexpr const char* kConfigMetadata = "ttt_lvsm_config";
+/// Metadata keys of what our own weights were trained on: the size of the views ("64x64"), and
+/// "object" or "scene".
+constexpr const char* kSizeMetadata = "ttt_lvsm_size";
+constexpr const char* kModeMetadata = "ttt_lvsm_mode";
 
 }  // namespace ttt::nvs

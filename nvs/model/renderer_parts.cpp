@@ -13,13 +13,8 @@
 namespace ttt::nvs {
 namespace {
 
-/// y += x Wt
-void add_product(const at::Tensor& y, const at::Tensor& x, const at::Tensor& weight) {
-  if (y.scalar_type() == x.scalar_type())
-    at::Tensor(y).addmm_(x, weight.t());
-  else
-    at::Tensor(y).add_(at::linear(x, weight));
-}
+const ops::LinearEpilogue kSilu{ops::LinearActivation::silu};
+const ops::LinearEpilogue kGelu{ops::LinearActivation::gelu};
 
 at::Tensor split_heads(const at::Tensor& x, std::int64_t heads) {
   return x.unflatten(-1, {heads, x.size(-1) / heads});
@@ -96,19 +91,19 @@ void LvsmRenderer::Parts::embed(const CameraTensors& cameras, const at::Tensor& 
                            cameras.height, cameras.width};
   const at::Tensor patches = patch_operand(
       here, images.defined() ? images.to(options.device) : images, config.patch_size, wide);
-  at::Tensor(x).copy_(normed(at::linear(patches, input_linear), input_norm));
+  at::Tensor(x).copy_(normed(linear(patches, input_linear), input_norm));
 }
 
 at::Tensor LvsmRenderer::Parts::decode(const at::Tensor& x, std::int64_t height,
                                        std::int64_t width) const {
-  at::Tensor pixels = at::linear(normed(x, decoder_norm), decoder_linear);
+  at::Tensor pixels = linear(normed(x, decoder_norm), decoder_linear);
   return unpatchify(pixels.sigmoid_(), height, width, config.patch_size);
 }
 
 void LvsmRenderer::Parts::attend_rows(const PreparedSubLayer& sub, const at::Tensor& x,
                                       const at::Tensor& operand,
                                       const at::Tensor& key_value) const {
-  at::Tensor q = split_heads(at::linear(operand, sub.query), sub.heads);  // [views, rows, heads, D]
+  at::Tensor q = split_heads(linear(operand, sub.query), sub.heads);  // [views, rows, heads, D]
   if (sub.query_scale.defined()) q = rms_norm(q, sub.query_scale, kAttentionNormEpsilon);
   const at::Tensor k = split_heads(key_value.narrow(2, 0, config.dim), sub.heads);
   const at::Tensor v = split_heads(key_value.narrow(2, config.dim, config.dim), sub.heads);
@@ -129,7 +124,7 @@ void LvsmRenderer::Parts::attend(const PreparedSubLayer& sub, const at::Tensor& 
   const std::int64_t tokens = x.size(1);
   if (tokens <= options.tile_tokens) {
     const at::Tensor shared = operand(x, sub);
-    const at::Tensor key_value = at::linear(shared, sub.key_value);  // [views, n, 2 dim]
+    const at::Tensor key_value = linear(shared, sub.key_value);  // [views, n, 2 dim]
     normalise_keys(key_value);
     attend_rows(sub, x, shared, key_value);
     return;
@@ -141,7 +136,7 @@ void LvsmRenderer::Parts::attend(const PreparedSubLayer& sub, const at::Tensor& 
   for (std::int64_t i = 0; i < tokens; i += options.tile_tokens) {
     const std::int64_t rows = std::min(options.tile_tokens, tokens - i);
     const at::Tensor part = key_value.narrow(1, i, rows);
-    at::Tensor(part).copy_(at::linear(operand(x.narrow(1, i, rows), sub), sub.key_value));
+    ops::linear_out(operand(x.narrow(1, i, rows), sub), sub.key_value, {}, part, options.backend);
     normalise_keys(part);
   }
   for (std::int64_t i = 0; i < tokens; i += options.tile_tokens) {
@@ -152,8 +147,8 @@ void LvsmRenderer::Parts::attend(const PreparedSubLayer& sub, const at::Tensor& 
 
 void LvsmRenderer::Parts::run_mlp(const PreparedSubLayer& sub, const at::Tensor& x) const {
   for_rows(x.flatten(0, 1), [&](const at::Tensor& rows) {
-    at::Tensor hidden = at::linear(operand(rows, sub), sub.hidden);
-    add_product(rows, at::gelu_(hidden), sub.projection);
+    const at::Tensor hidden = linear(operand(rows, sub), sub.hidden, kGelu);
+    add_product(rows, hidden, sub.projection);
   });
 }
 
@@ -167,8 +162,8 @@ void LvsmRenderer::Parts::run(const PreparedSubLayer& sub, const at::Tensor& x) 
 void LvsmRenderer::Parts::apply(const PreparedSubLayer& sub, const ops::SwigluMatrices& weights,
                                 const at::Tensor& x) const {
   for_rows(x.flatten(0, 1), [&](const at::Tensor& rows) {
-    at::Tensor q = at::linear(operand(rows, sub), sub.query).unsqueeze(0);  // [1, rows, dim]
-    q = layers::lact_normalise(at::silu_(q), sub.heads);
+    const at::Tensor query = linear(operand(rows, sub), sub.query, kSilu);
+    const at::Tensor q = layers::lact_normalise(query.unsqueeze(0), sub.heads);  // [1, rows, dim]
     const at::Tensor out = ops::swiglu_apply(q, weights, options.backend);
     const at::Tensor scaled = rms_norm(split_heads(out, sub.heads), {}, kOutputNormEpsilon);
     add_product(rows, scaled.flatten(2).squeeze(0), sub.projection);
@@ -178,9 +173,9 @@ void LvsmRenderer::Parts::apply(const PreparedSubLayer& sub, const ops::SwigluMa
 LvsmRenderer::Parts::Tokens LvsmRenderer::Parts::tokens(const PreparedSubLayer& sub,
                                                         const at::Tensor& rows) const {
   const at::Tensor exact = normed(rows, sub.norm);
-  const at::Tensor raw = at::linear(exact, sub.rate, sub.rate_bias);  // [rows, 3 heads]
-  at::Tensor key_value = at::linear(exact.to(options.dtype), sub.key_value).unsqueeze(0);
-  at::silu_(key_value);
+  const at::Tensor raw =
+      ops::linear(exact, sub.rate, sub.rate_bias, {}, options.backend);  // [rows, 3 heads]
+  const at::Tensor key_value = linear(exact.to(options.dtype), sub.key_value, kSilu).unsqueeze(0);
   return {layers::lact_normalise(key_value.narrow(2, 0, config.dim), sub.heads),
           key_value.narrow(2, config.dim, config.dim),
           layers::lact_learning_rates(raw, sub.options.base_lr).view({1, -1, 3, sub.heads})};

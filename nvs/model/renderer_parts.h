@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "kernels/linear/linear.h"
 #include "nvs/model/renderer.h"
 
 #include <ATen/ATen.h>
@@ -41,6 +42,14 @@ struct LvsmRenderer::Parts {
   }
   at::Tensor operand(const at::Tensor& x, const PreparedSubLayer& sub) const {
     return normed(x, sub.norm).to(options.dtype);
+  }
+  at::Tensor linear(const at::Tensor& x, const at::Tensor& weight,
+                    const ops::LinearEpilogue& epilogue = {}) const {
+    return ops::linear(x, weight, {}, epilogue, options.backend);
+  }
+  /// y += x Wt
+  void add_product(const at::Tensor& y, const at::Tensor& x, const at::Tensor& weight) const {
+    ops::linear_out(x, weight, {ops::LinearActivation::none, y}, y, options.backend);
   }
   /// Calls f with consecutive rows of x [rows, dim], at most a tile at a time.
   template <typename F>

@@ -15,6 +15,7 @@ using Effect = std::function<void()>;
 std::map<std::string, Effect> list_effects();
 std::map<std::string, Effect> inspect_effects();
 std::map<std::string, Effect> convert_effects();
+std::map<std::string, Effect> bench_effects();
 std::map<std::string, Effect> classify_effects();
 std::map<std::string, Effect> render_effects();
 std::map<std::string, Effect> selftest_effects();

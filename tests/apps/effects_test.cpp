@@ -16,7 +16,8 @@ std::map<std::string, std::map<std::string, Effect>> all_effects() {
   return {{"list", list_effects()},       {"inspect", inspect_effects()},
           {"convert", convert_effects()}, {"classify", classify_effects()},
           {"render", render_effects()},   {"selftest", selftest_effects()},
-          {"train", train_effects()},     {"view", view_effects()}};
+          {"bench", bench_effects()},     {"train", train_effects()},
+          {"view", view_effects()}};
 }
 
 TEST(Flags, EachHasAnEffectTest) {

@@ -181,8 +181,21 @@ void add_cameras(Effects& effects) {
 
 void add_model(Effects& effects) {
   effects["weights"] = [] {
-    expect_error(bench().run({"ring", "-o", "x"}), 2, "no weights", "--weights");
+    expect_error(bench().run({"ring", "-o", "x", "-m", "lact_l14_d768_ttt2x"}), 2, "no weights",
+                 "--weights");
     expect_error(bench().run({"ring", "-o", "x", "-w", "none.pt"}), 3, "none.pt");
+    // Without a name, the shipped ones.
+    fs::create_directories(bench() / "assets");
+    fs::copy_file(bench() / "tiny.safetensors", bench() / "assets/lvsm_procedural.safetensors",
+                  fs::copy_options::overwrite_existing);
+    const ProgramResult shipped = run_ttt(
+        {.arguments = {"render", "ring", "--size", "32x24", "--input-views", "0,2,4,6",
+                       "--target-views", "1,3", "--tensors", "w.safetensors", "--overwrite"},
+         .environment = {{"TTT_ASSETS", bench() / "assets"}},
+         .directory = bench().path()});
+    EXPECT_EQ(shipped.code, 0) << shipped.err;
+    EXPECT_NE(shipped.err.find("the shipped model"), std::string::npos);
+    EXPECT_EQ(read_text_file(bench() / "w.safetensors"), plain());
   };
   effects["weights-key"] = [] {
     const std::string file = shared("golden/nvs/model/small/model.pt");

@@ -103,6 +103,23 @@ void add_results(Effects& effects) {
     EXPECT_NE(read_text_file(bench() / "m.csv").find("psnr"), std::string::npos);
     expect_error(bench().run({"ring", "-w", "tiny.safetensors", "--metrics", "m.txt"}), 2, "m.txt");
   };
+  effects["baseline"] = [] {
+    // View 4 is an input: its nearest input view is itself.
+    const auto rows =
+        bench().rows({"--baseline", "nearest", "--input-views", "0,4", "--target-views", "4,5",
+                      "--tensors", "b.safetensors", "--metrics", "b.json", "--overwrite"});
+    EXPECT_TRUE(rows[0]["psnr"].is_null() || rows[0]["psnr"].get<double>() > 100);
+    EXPECT_LT(rows[1]["psnr"].get<double>(), 40);
+    const WeightFile file = WeightFile::open(bench() / "b.safetensors");
+    const at::Tensor shown = file.read("rendered");
+    EXPECT_TRUE(at::equal(shown[0], shown[1])) << "4 is nearest to 5 as well";
+    for (const Arguments& more : {Arguments{"--no-inner-update"}, {"--render-size", "64x40"}}) {
+      Arguments arguments{"ring", "-w",    "tiny.safetensors", "--size", "32x24",
+                          "-o",   "x.gif", "--baseline",       "nearest"};
+      arguments.insert(arguments.end(), more.begin(), more.end());
+      expect_error(bench().run(arguments), 2, "exclude each other", "--baseline");
+    }
+  };
   effects["tensors"] = [] {
     const WeightFile file = [] {
       plain();

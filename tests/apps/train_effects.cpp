@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/apps/effects.h"
 #include "tests/apps/train_support.h"
+#include "tests/apps/train_views_support.h"
 #include "tests/support/pictures.h"
 
 #include <gtest/gtest.h>
@@ -298,6 +299,7 @@ Effects train_effects() {
   add_data_effects(effects, folder);
   add_output_effects(effects, folder);
   add_running_effects(effects, folder);
+  effects.merge(train_views_effects());
   return effects;
 }
 

@@ -53,4 +53,18 @@ std::string newest_weights(const std::string& run) {
   return newest.empty() ? "" : read_text_file(newest);
 }
 
+ProgramResult run_and_kill(const std::string& stop, const std::vector<std::string>& arguments) {
+  std::vector<std::string> shell{
+      "/bin/bash",
+      "-c",
+      "stop=$1; shift; \"$@\" & pid=$!\n"
+      "while [ ! -e \"$stop\" ]; do kill -0 $pid || exit 1; sleep 0.005; done\n"
+      "kill -9 $pid; wait $pid; echo $?",
+      "bash",
+      stop,
+      ttt_path()};
+  shell.insert(shell.end(), arguments.begin(), arguments.end());
+  return run_program({.arguments = shell});
+}
+
 }  // namespace ttt::test

@@ -28,4 +28,8 @@ class TrainingFolder {
 /// Bytes of a run's newest checkpoint of the model; empty without one.
 std::string newest_weights(const std::string& run);
 
+/// Starts `ttt` and kills it, without warning, as soon as the file `stop` is there; prints its exit
+/// status.
+ProgramResult run_and_kill(const std::string& stop, const std::vector<std::string>& arguments);
+
 }  // namespace ttt::test

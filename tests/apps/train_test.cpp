@@ -24,21 +24,6 @@ TEST(Train, FlagsHaveAnEffect) {
   }
 }
 
-/// Starts a run and kills it, without warning, as soon as the checkpoint of `step` is there.
-ProgramResult run_and_kill(const TrainingFolder& folder, const Arguments& arguments,
-                           const std::string& step) {
-  Arguments shell{"/bin/bash",
-                  "-c",
-                  "stop=$1; shift; \"$@\" & pid=$!\n"
-                  "while [ ! -e \"$stop\" ]; do kill -0 $pid || exit 1; sleep 0.005; done\n"
-                  "kill -9 $pid; wait $pid; echo $?",
-                  "bash",
-                  folder.path("killed/checkpoints/step-" + step + ".safetensors"),
-                  ttt_path()};
-  shell.insert(shell.end(), arguments.begin(), arguments.end());
-  return run_program({.arguments = shell});
-}
-
 // 12 pictures in batches of 2: epochs of 6 steps; step 45 lies in the middle of one.
 TEST(Train, ResumeAfterKillGivesTheSameBits) {
   const TrainingFolder folder;
@@ -53,7 +38,8 @@ TEST(Train, ResumeAfterKillGivesTheSameBits) {
     const std::string expected = folder.weights("whole", more);
 
     more.insert(more.end(), {"--checkpoint-steps", "5"});
-    const ProgramResult killed = run_and_kill(folder, folder.call("killed", more), "00000045");
+    const ProgramResult killed = run_and_kill(
+        folder.path("killed/checkpoints/step-00000045.safetensors"), folder.call("killed", more));
     EXPECT_EQ(killed.out, "137\n") << killed.err;
     EXPECT_FALSE(fs::exists(folder.path("killed/checkpoints/step-00000150.safetensors")));
 

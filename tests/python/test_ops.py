@@ -145,6 +145,8 @@ def op_calls(dtype, gradients=True):
         (ops.rope_2d, make((2, 6, 8)) + tuple(table), {}),
         (ops.depthwise_conv3x3, make(grid, (4, 1, 3, 3), (4,)), {"add_input": True}),
         (ops.depthwise_conv3x3, make(grid, (4, 1, 3, 3)), {"activation": "gelu", "stride": 2}),
+        (ops.linear, make((2, 5, 6), (4, 6)), {}),
+        (ops.linear, make((2, 5, 6), (4, 6), (4,), (2, 5, 4)), {"activation": "gelu"}),
     ]
 
 
@@ -226,6 +228,19 @@ class Gradients(unittest.TestCase):
             expected = activation(F.conv2d(image, weight, bias, stride, 1, groups=8))
             self.compare([actual], [expected.permute(0, 2, 3, 1)], inputs)
 
+    def test_linear_is_torchs(self):
+        x, weight, bias, residual = inputs = tensors((2, 7, 5), (6, 5), (6,), (2, 7, 6))
+        for name, activation in (
+            ("none", lambda z: z),
+            ("relu", F.relu),
+            ("gelu", F.gelu),
+            ("gelu_tanh", lambda z: F.gelu(z, approximate="tanh")),
+            ("silu", F.silu),
+        ):
+            with self.subTest(activation=name):
+                actual = ops.linear(x, weight, bias, residual, activation=name)
+                self.compare([actual], [activation(F.linear(x, weight, bias)) + residual], inputs)
+
     def test_finite_differences(self):
         for op, arguments, keywords in op_calls(torch.float64):
             with self.subTest(op=str(op)):
@@ -256,6 +271,9 @@ class Errors(unittest.TestCase):
             (r"w1 is \[1, 3, 3, 3\]", lambda: ops.gated_linear_apply(k, w[:, [0, 0, 0]], w)),
             ("w3", lambda: ops.depthwise_step(grid, grid, torch.ones(5, 1, 3, 3))),
             ("kernels is", lambda: ops.depthwise_apply(grid, torch.ones(2, 3, 3, 4))),
+            (r"x is \[2, 5, 6\]", lambda: ops.linear(k, torch.ones(4, 7))),
+            (r"residual is \[4\]", lambda: ops.linear(k, torch.ones(4, 6), None, torch.ones(4))),
+            ("unknown activation", lambda: ops.linear(k, torch.ones(4, 6), activation="elu")),
             ("x is", lambda: ops.rope_2d(torch.ones(1, 7, 8), *table)),
             ("not contiguous", lambda: ops.rope_2d(k.new_ones(1, 6, 8), *(t.double() for t in table))),
             ("10 channels", lambda: ops.rope_2d_table(3, 2, 10)),

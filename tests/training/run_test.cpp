@@ -211,6 +211,74 @@ TEST(Run, SkipsStepsThatAreNotFinite) {
             1);
 }
 
+/// Norms of the gradients before clipping, in the order of the steps.
+std::vector<double> gradient_norms(const std::filesystem::path& folder) {
+  std::vector<double> norms;
+  for (const auto& row : log_of(folder))
+    if (row["kind"] == "step") norms.push_back(row["gradient_norm"]);
+  return norms;
+}
+
+TEST(Run, LeavesOutStepsWithALargeGradient) {
+  const test::TempDir folder;
+  TrainerOptions options = options_for(folder / "run");
+  options.max_steps = 6;
+  options.clip_norm = 0;
+  LineTask plain(true);
+  train(plain, options, {});
+  const std::vector<double> norms = gradient_norms(folder / "run");
+  // Every step is too large: nothing changes.
+  options.skip_norm = 0.5 * *std::min_element(norms.begin(), norms.end());
+  LineTask none(true);
+  EXPECT_EQ(train(none, options, {}).skipped_steps, 6);
+  EXPECT_EQ(none.model_.weight.norm().item<double>(), 0);
+  EXPECT_EQ(none.average_->weight.norm().item<double>(), 0);
+  // The limit counts later.
+  options.guard_after = 4;
+  LineTask first(true);
+  EXPECT_EQ(train(first, options, {}).skipped_steps, 2);
+  EXPECT_GT(first.model_.weight.norm().item<double>(), 0);
+  // No step is.
+  options.guard_after = 0;
+  options.skip_norm = 1e6;
+  LineTask all(true);
+  EXPECT_EQ(train(all, options, {}).skipped_steps, 0);
+  expect_equal(all.model(), plain.model());
+}
+
+TEST(Run, ClipsOnceTheLimitsCount) {
+  const test::TempDir folder;
+  TrainerOptions options = options_for(folder / "run");
+  options.max_steps = 3;
+  options.clip_norm = 0;
+  LineTask plain(false);
+  train(plain, options, {});
+  options.clip_norm = 1e-9;  // so far below AdamW's epsilon that hardly anything moves
+  LineTask clipped(false);
+  train(clipped, options, {});
+  EXPECT_LT(clipped.model_.weight.norm().item<double>(),
+            0.5 * plain.model_.weight.norm().item<double>());
+  options.guard_after = 3;
+  LineTask late(false);
+  train(late, options, {});
+  expect_equal(late.model(), plain.model());
+}
+
+TEST(Run, GivesUpWhenEveryGradientIsTooLarge) {
+  const test::TempDir folder;
+  TrainerOptions options = options_for(folder / "run");
+  options.skip_norm = 1e-9;
+  options.max_skipped_in_row = 4;
+  LineTask task(false);
+  try {
+    train(task, options, {});
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::check);
+    EXPECT_NE(error.message().find("gradient norm"), std::string::npos);
+  }
+}
+
 TEST(Run, GivesUpWhenNothingIsFiniteAnyMore) {
   const test::TempDir folder;
   LineTask task(false);
@@ -249,7 +317,7 @@ TEST(Run, WritesLogCurvesAndTheBestModel) {
   options.norms_steps = 10;
   LineTask task(true);
   const TrainingSummary summary = train(task, options, {});
-  EXPECT_LT(summary.last_loss, 0.5);
+  EXPECT_LT(summary.last_loss.value(), 0.5);
   for (const char* name : {"log.jsonl", "curves.csv", "evaluation.csv", "norms.csv", "curves.png"})
     EXPECT_GT(std::filesystem::file_size(folder / "run" / name), 50U) << name;
   std::ifstream csv(folder / "run/curves.csv");

@@ -36,6 +36,16 @@ TEST(WarmupCosine, StepUsesTheValueAfterTheStepBefore) {
   EXPECT_DOUBLE_EQ(kSchedule.at_step(51), kSchedule.value(50));
 }
 
+TEST(WarmupCosine, CanStartAtTheEndOfTheWarmUp) {
+  WarmupCosine schedule = kSchedule;
+  schedule.after_warmup = true;
+  EXPECT_DOUBLE_EQ(schedule.at_step(0), 0.01);
+  EXPECT_DOUBLE_EQ(schedule.at_step(5), 0.01 + 5 * 0.09 / 10);
+  EXPECT_DOUBLE_EQ(schedule.at_step(10), 0.1);
+  EXPECT_NEAR(schedule.at_step(55), 0.06, 1e-15);
+  EXPECT_DOUBLE_EQ(schedule.at_step(100), 0.02);
+}
+
 TEST(WarmupCosine, WithoutWarmUpStartsAtTheBase) {
   WarmupCosine schedule = kSchedule;
   schedule.warmup_steps = 0;

@@ -5,6 +5,7 @@
 #include "layers/module_weights.h"
 #include "tests/support/paths.h"
 #include "tests/vision/model_support.h"
+#include "vision/operation_count.h"
 
 #include <gtest/gtest.h>
 
@@ -37,6 +38,28 @@ std::vector<TensorInfo> read_keys(const std::filesystem::path& path) {
     tensors.push_back(info);
   }
   return tensors;
+}
+
+// Multiply-adds at 224x224 that the official repository states, in units of 1e9.
+TEST(OperationCount, IsThatOfThePublishedModels) {
+  const std::map<std::string, double> published{{"vit3_t", 1.22},  {"vit3_s", 4.81},
+                                                {"vit3_b", 17.94}, {"hvit3_t", 4.91},
+                                                {"hvit3_s", 8.74}, {"hvit3_b", 16.69}};
+  for (const auto& [name, billions] : published) {
+    const vision::ModelSpec& spec = vision::find_preset(name).spec;
+    EXPECT_NEAR(vision::count_operations(spec, 224, 224).value() / 2e9, billions, 0.006) << name;
+    // Linear in the pixels but for the classifier.
+    const double at_448 = vision::count_operations(spec, 448, 448).value();
+    EXPECT_NEAR(at_448 / vision::count_operations(spec, 224, 224).value(), 4, 0.01) << name;
+  }
+}
+
+TEST(OperationCount, IsUnknownForOtherInnerModels) {
+  vision::ModelSpec spec = vision::find_preset("vit3_t").spec;
+  vision::InnerConfig inner;
+  inner.epochs = 2;
+  spec.set_inner(inner);
+  EXPECT_FALSE(vision::count_operations(spec, 224, 224));
 }
 
 class PublishedKeys : public testing::TestWithParam<std::string> {};

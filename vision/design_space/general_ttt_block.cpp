@@ -39,10 +39,13 @@ GeneralTttBlock::GeneralTttBlock(std::int64_t dim, std::int64_t heads, const Inn
 }
 
 at::Tensor GeneralTttBlock::forward(const at::Tensor& x, Grid grid, const ops::RopeTable* rope,
-                                    const ForwardContext& context, const std::string& name) const {
-  const at::Tensor qkv = qkv_->forward(x);  // [B,N,3·channels]: q1 k1 v1, then vit3's q2 k2 v2
+                                    const ForwardContext& context, const std::string& name,
+                                    const at::Tensor& residual) const {
+  const at::Tensor qkv =
+      qkv_->forward(x, {}, context.backend);  // [B,N,3·channels]: q1 k1 v1, then vit3's q2 k2 v2
   context.emit(name + ".qkv", qkv);
-  const at::Tensor rates = lr_ ? at::sigmoid(lr_->forward(x)) : at::Tensor();  // [B,N,heads]
+  const at::Tensor rates =
+      lr_ ? at::sigmoid(lr_->forward(x, {}, context.backend)) : at::Tensor();  // [B,N,heads]
   InnerStepReport report{.layer = name, .learning_rate = config_.learning_rate};
   std::vector<at::Tensor> answers;  // [B,N,channels of the part]
   std::int64_t channel = 0, head = 0;
@@ -63,7 +66,7 @@ at::Tensor GeneralTttBlock::forward(const at::Tensor& x, Grid grid, const ops::R
   if (context.reports != nullptr) context.reports->push_back(std::move(report));
   const at::Tensor mixed = at::cat(answers, 2);  // [B,N,channels]
   context.emit(name + ".mixed", mixed);
-  const at::Tensor out = proj_->forward(mixed);  // [B,N,C]
+  const at::Tensor out = proj_->forward(mixed, {.residual = residual}, context.backend);  // [B,N,C]
   context.emit(name + ".out", out);
   return out;
 }

@@ -28,7 +28,8 @@ class ViewPage : public ::testing::Test {
     ASSERT_TRUE(rests()) << browser_->evaluate("document.getElementById('status')?.textContent");
   }
   void TearDown() override {
-    if (browser_) EXPECT_EQ(browser_->errors(), std::vector<std::string>{});
+    if (!browser_) return;
+    EXPECT_EQ(browser_->errors(), std::vector<std::string>{});
   }
 
   /// Waits until the page shows the newest picture in full size.

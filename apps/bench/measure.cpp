@@ -1,0 +1,88 @@
+// SPDX-FileCopyrightText: The ttt authors
+// SPDX-License-Identifier: Apache-2.0
+#include "apps/bench/measure.h"
+
+#include "core/cancel.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <fstream>
+#include <limits>
+#include <malloc.h>
+#include <sstream>
+#include <string>
+#include <string_view>
+
+namespace ttt::cli {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr double kShortestSample = 5e-3;  ///< seconds
+constexpr std::int64_t kMostPasses = 1000;
+
+double time_passes(const std::function<void()>& pass, std::int64_t count) {
+  const Clock::time_point start = Clock::now();
+  for (std::int64_t i = 0; i < count; ++i) pass();
+  return std::chrono::duration<double>(Clock::now() - start).count() / static_cast<double>(count);
+}
+
+/// The largest resident set since the last restart, in bytes.
+std::optional<std::int64_t> peak_resident() {
+  constexpr std::string_view kLabel = "VmHWM:";
+  std::ifstream file("/proc/self/status");
+  for (std::string line; std::getline(file, line);) {
+    std::int64_t kibibytes = 0;
+    if (line.starts_with(kLabel) && std::istringstream(line.substr(kLabel.size())) >> kibibytes)
+      return kibibytes * 1024;
+  }
+  return std::nullopt;
+}
+
+bool restart_peak() {
+  ::malloc_trim(0);
+  std::ofstream file("/proc/self/clear_refs");
+  file << "5";  // the kernel's code for the peak of the resident set
+  return static_cast<bool>(file.flush());
+}
+
+}  // namespace
+
+double Samples::quantile(double part) const {
+  if (seconds.empty()) return std::numeric_limits<double>::quiet_NaN();
+  const double place = part * static_cast<double>(seconds.size() - 1);
+  const auto below = static_cast<std::size_t>(place);
+  const std::size_t above = std::min(below + 1, seconds.size() - 1);
+  return seconds[below] + (place - std::floor(place)) * (seconds[above] - seconds[below]);
+}
+
+Samples measure(const std::function<void()>& pass, const MeasureOptions& options) {
+  for (std::int64_t i = 0; i < options.warm_up && !cancel_requested(); ++i) pass();
+  Samples samples;
+  // Without a warm-up the first pass is part of what is asked for, so nothing may run before it.
+  if (options.warm_up > 0) {
+    const double one = std::max(time_passes(pass, 1), 1e-9);
+    samples.passes =
+        std::clamp(static_cast<std::int64_t>(kShortestSample / one), std::int64_t{1}, kMostPasses);
+  }
+  for (std::int64_t i = 0; i < options.repetitions && !cancel_requested(); ++i)
+    samples.seconds.push_back(time_passes(pass, samples.passes));
+  std::sort(samples.seconds.begin(), samples.seconds.end());
+  return samples;
+}
+
+PeakMemory::PeakMemory() {
+  if (restart_peak()) start_ = peak_resident();
+}
+
+std::optional<std::int64_t> PeakMemory::peak() const {
+  return start_ ? peak_resident() : std::nullopt;
+}
+
+std::optional<std::int64_t> PeakMemory::above_start() const {
+  const std::optional<std::int64_t> now = peak();
+  return now ? std::optional(std::max<std::int64_t>(0, *now - *start_)) : std::nullopt;
+}
+
+}  // namespace ttt::cli

@@ -1,0 +1,210 @@
+// SPDX-FileCopyrightText: The ttt authors
+// SPDX-License-Identifier: Apache-2.0
+#include "apps/bench/plan.h"
+
+#include "apps/common/parse_values.h"
+#include "core/error.h"
+#include "core/nearest.h"
+#include "kernels/registry.h"
+#include "vision/classifier.h"
+
+#include <ATen/Parallel.h>
+#include <spdlog/fmt/ranges.h>
+
+#include <algorithm>
+#include <fnmatch.h>
+#include <optional>
+
+namespace ttt::cli {
+namespace {
+
+using Texts = std::vector<std::string>;
+
+constexpr std::int64_t kMaxBatch = 65536;
+constexpr std::int64_t kMaxThreads = 1024;
+
+Texts or_default(const Texts& given, const char* standard) {
+  return given.empty() ? Texts{standard} : given;
+}
+
+/// The values of all sweeps, parsed.
+struct Sweeps {
+  std::vector<PixelSize> sizes;  ///< empty: the model's own
+  std::vector<std::int64_t> batches;
+  std::vector<at::ScalarType> types;
+  std::vector<ops::Backend> backends;
+  std::vector<int> threads;
+  std::vector<bool> passes;  ///< whether it trains
+};
+
+Sweeps parse_sweeps(const BenchOptions& options) {
+  Sweeps sweeps;
+  for (const std::string& text : options.size) sweeps.sizes.push_back(parse_size(text, "--size"));
+  for (const std::string& text : or_default(options.batch, "1"))
+    sweeps.batches.push_back(parse_integer(text, {1, kMaxBatch}, "--batch"));
+  for (const std::string& text : or_default(options.dtype, "fp32"))
+    sweeps.types.push_back(vision::parse_compute_dtype(text));
+  for (const std::string& text : or_default(options.backend, "auto"))
+    sweeps.backends.push_back(ops::parse_backend(text));
+  for (const std::string& text : options.threads)
+    sweeps.threads.push_back(static_cast<int>(parse_integer(text, {1, kMaxThreads}, "--threads")));
+  if (sweeps.threads.empty()) sweeps.threads.push_back(at::get_num_threads());
+  if (options.pass != "training") sweeps.passes.push_back(false);
+  if (options.pass != "forward") sweeps.passes.push_back(true);
+  return sweeps;
+}
+
+/// Calls `visit` with a subject for each combination of what operations and models share.
+template <typename Visit>
+void for_each_combination(const Sweeps& sweeps, const Visit& visit) {
+  for (const at::ScalarType dtype : sweeps.types)
+    for (const ops::Backend backend : sweeps.backends)
+      for (const int threads : sweeps.threads)
+        for (const bool training : sweeps.passes) {
+          Subject subject;
+          subject.training = training;
+          subject.backend = backend;
+          subject.dtype = dtype;
+          subject.threads = threads;
+          visit(subject);
+        }
+}
+
+void check_op_names(const Texts& asked) {
+  Texts known;
+  for (const ops::Op& op : ops::registry()) known.emplace_back(op.name);
+  for (const std::string& name : asked) {
+    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+    const std::string nearest = nearest_name(name, known);
+    throw Error(ErrorKind::usage, fmt::format("unknown operation \"{}\"", printable(name, 80)),
+                "--op",
+                nearest.empty() ? fmt::format("there are {}", fmt::join(known, ", "))
+                                : fmt::format("did you mean {}?", nearest));
+  }
+}
+
+bool wants_case(const BenchOptions& options, const ops::OpCase& op_case) {
+  if (options.case_patterns.empty()) return op_case.large;
+  return std::any_of(options.case_patterns.begin(), options.case_patterns.end(),
+                     [&](const std::string& pattern) {
+                       return ::fnmatch(pattern.c_str(), op_case.name.c_str(), 0) == 0;
+                     });
+}
+
+/// The implementation that runs this op with these tensors; nullopt when there is none.
+std::optional<ops::Backend> backend_of(const ops::Op& op, const Subject& subject,
+                                       c10::Device device) {
+  const auto has = [&](const std::vector<at::ScalarType>& types) {
+    return std::find(types.begin(), types.end(), subject.dtype) != types.end();
+  };
+  const bool gpu = device.type() != c10::DeviceType::CPU;
+  const auto available = [&](ops::Backend backend) {
+    if (backend == ops::Backend::cuda) return gpu && has(op.support().cuda);
+    if (backend == ops::Backend::cpu) return !gpu && has(op.support().cpu);
+    return true;
+  };
+  if (subject.backend != ops::Backend::automatic)
+    return available(subject.backend) ? std::optional(subject.backend) : std::nullopt;
+  const ops::Backend fast = gpu ? ops::Backend::cuda : ops::Backend::cpu;
+  return available(fast) ? fast : ops::Backend::reference;
+}
+
+void add_ops(BenchPlan& plan, const BenchOptions& options, const Sweeps& sweeps) {
+  if (options.op.empty() && (!options.model.empty() || !options.weights.empty())) return;
+  bool any_case = false;
+  for (const ops::Op& op : ops::registry()) {
+    const bool asked = options.op.empty() ||
+                       std::find(options.op.begin(), options.op.end(), op.name) != options.op.end();
+    if (!asked) continue;
+    const std::vector<ops::OpCase> cases = op.cases();
+    for_each_combination(sweeps, [&](Subject subject) {
+      for (const ops::OpCase& op_case : cases) {
+        if (!wants_case(options, op_case)) continue;
+        any_case = true;
+        const auto backend = backend_of(op, subject, plan.device.device);
+        if (!backend || (subject.training && !op_case.differentiable)) continue;
+        Subject added = subject;
+        added.name = op.name;
+        added.op_case = op_case.name;
+        added.backend = *backend;
+        plan.subjects.push_back(std::move(added));
+      }
+    });
+  }
+  TTT_CHECK(
+      any_case, usage, "no call of these operations has such a name",
+      "--case " + printable(options.case_patterns.empty() ? "" : options.case_patterns[0], 80),
+      "`ttt bench --case '*' -r 1` shows the names");
+}
+
+void add_model(BenchPlan& plan, const Sweeps& sweeps, const std::string& name,
+               const std::string& weights) {
+  const vision::Classifier classifier = vision::Classifier::load(
+      {.weights = weights, .model = name, .random_weights = weights.empty()});
+  std::vector<PixelSize> sizes = sweeps.sizes;
+  const PreprocessOptions& own = classifier.default_preprocess();
+  if (sizes.empty()) sizes.push_back({static_cast<int>(own.width), static_cast<int>(own.height)});
+  for (const PixelSize& size : sizes) classifier.check_size(size.width, size.height);
+  for_each_combination(sweeps, [&](Subject subject) {
+    subject.is_op = false;
+    subject.name = classifier.spec().name();
+    subject.weights = weights;
+    for (const PixelSize& size : sizes)
+      for (const std::int64_t batch : sweeps.batches) {
+        subject.width = size.width;
+        subject.height = size.height;
+        subject.batch = batch;
+        plan.subjects.push_back(subject);
+      }
+  });
+}
+
+void add_models(BenchPlan& plan, const BenchOptions& options, const Sweeps& sweeps) {
+  TTT_CHECK(options.weights.empty() || options.model.size() <= 1, usage,
+            "one weight file holds one model", "--weights, --model", "leave out --model");
+  Texts names = options.model;
+  if (!options.weights.empty()) {
+    add_model(plan, sweeps, names.empty() ? "" : names[0], options.weights);
+    return;
+  }
+  if (names.empty() && options.op.empty()) names = {"vit3_t"};
+  for (const std::string& name : names) {
+    vision::find_preset(name);
+    add_model(plan, sweeps, name, "");
+  }
+  TTT_CHECK(!names.empty() || (options.size.empty() && options.batch.empty()), usage,
+            "pictures are for models, and no model is measured",
+            options.size.empty() ? "--batch" : "--size", "add --model, for example --model vit3_t");
+}
+
+}  // namespace
+
+BenchPlan make_bench_plan(const BenchOptions& options) {
+  const Sweeps sweeps = parse_sweeps(options);
+  check_op_names(options.op);
+  BenchPlan plan;
+  plan.device = choose_device(options.device);
+  add_ops(plan, options, sweeps);
+  add_models(plan, options, sweeps);
+  TTT_CHECK(
+      !plan.subjects.empty(), device,
+      "nothing to measure: none of it runs on this device in this type",
+      fmt::format("--backend {}, --dtype {}, device {}",
+                  fmt::join(or_default(options.backend, "auto"), ","),
+                  fmt::join(or_default(options.dtype, "fp32"), ","), plan.device.device.str()),
+      "`ttt list ops` shows the types of each backend");
+  return plan;
+}
+
+std::string bench_type_name(at::ScalarType type) {
+  switch (type) {
+    case at::ScalarType::BFloat16:
+      return "bf16";
+    case at::ScalarType::Half:
+      return "fp16";
+    default:
+      return "fp32";
+  }
+}
+
+}  // namespace ttt::cli

@@ -1,0 +1,40 @@
+// SPDX-FileCopyrightText: The ttt authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "apps/bench/plan.h"
+
+#include <functional>
+#include <memory>
+
+namespace ttt::vision {
+class Classifier;
+}
+
+namespace ttt::cli {
+
+/// A subject with its tensors, ready to run.
+struct Workload {
+  std::function<void()> pass;  ///< returns when the result is there, on GPUs too
+  double operations = 0;       ///< floating-point operations of a pass; 0: not counted
+  double bytes = 0;            ///< that an ideal pass reads and writes; 0: not counted
+};
+
+/// Makes workloads; keeps the last model, which a sweep asks for again.
+class Workshop {
+ public:
+  explicit Workshop(c10::Device device) : device_(device) {}
+  /// Throws Error(memory) when the pass would need more than is free.
+  Workload make(const Subject& subject);
+
+ private:
+  Workload make_op(const Subject& subject) const;
+  Workload make_forward(const Subject& subject);
+  Workload make_training(const Subject& subject) const;
+
+  c10::Device device_;
+  std::shared_ptr<vision::Classifier> classifier_;
+  std::string loaded_;  ///< which it is
+};
+
+}  // namespace ttt::cli

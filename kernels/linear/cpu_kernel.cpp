@@ -1,0 +1,133 @@
+// SPDX-FileCopyrightText: The ttt authors
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/linear/cpu_kernel.h"
+
+#include "kernels/support/simd.h"
+
+namespace ttt::ops::TTT_ISA {
+namespace {
+
+constexpr float kTanhFactor = 0.79788456F;  // sqrt(2 / pi)
+constexpr float kTanhCubic = 0.044715F;
+
+/// (1 + tanh(y)) / 2 = sigmoid(2 y) with the argument of the approximate GELU
+TTT_INLINE Float tanh_gate(Float z) {
+  return sigmoid(2.0F * kTanhFactor * (z + kTanhCubic * z * z * z));
+}
+
+template <LinearActivation kActivation>
+TTT_INLINE Float activate(Float z) {
+  if constexpr (kActivation == LinearActivation::relu) return z < 0.0F ? Float{} : z;  // keeps NaN
+  if constexpr (kActivation == LinearActivation::gelu) return gelu(z);
+  if constexpr (kActivation == LinearActivation::gelu_tanh) return z * tanh_gate(z);
+  if constexpr (kActivation == LinearActivation::silu) return z * sigmoid(z);
+  return z;
+}
+
+template <LinearActivation kActivation>
+TTT_INLINE Float activation_slope(Float z) {
+  const Float one = broadcast(1.0F);
+  if constexpr (kActivation == LinearActivation::relu) return z <= 0.0F ? Float{} : one;
+  if constexpr (kActivation == LinearActivation::gelu) return gelu_slope(z);
+  if constexpr (kActivation == LinearActivation::gelu_tanh) {
+    const Float s = tanh_gate(z);
+    return s + z * s * (1.0F - s) * (2.0F * kTanhFactor) * (1.0F + 3.0F * kTanhCubic * z * z);
+  }
+  if constexpr (kActivation == LinearActivation::silu) {
+    const Float s = sigmoid(z);
+    return s * (1.0F + z * (1.0F - s));
+  }
+  return one;
+}
+
+/// Calls f<activation>().
+template <typename F>
+TTT_INLINE void with_activation(LinearActivation activation, const F& f) {
+  switch (activation) {
+    case LinearActivation::relu:
+      return f.template operator()<LinearActivation::relu>();
+    case LinearActivation::gelu:
+      return f.template operator()<LinearActivation::gelu>();
+    case LinearActivation::gelu_tanh:
+      return f.template operator()<LinearActivation::gelu_tanh>();
+    case LinearActivation::silu:
+      return f.template operator()<LinearActivation::silu>();
+    case LinearActivation::none:
+      return f.template operator()<LinearActivation::none>();
+  }
+}
+
+/// Elements from (row, column) on.
+TTT_INLINE Float read(const LinearMatrix& m, std::int64_t row, std::int64_t column,
+                      std::int64_t count) {
+  const std::int64_t place = row * m.stride + column;
+  if (m.bf16) return load_up_to(static_cast<const Bf16*>(m.data) + place, count);
+  return load_up_to(static_cast<const float*>(m.data) + place, count);
+}
+TTT_INLINE void write(const LinearMatrix& m, std::int64_t row, std::int64_t column, Float x,
+                      std::int64_t count) {
+  const std::int64_t place = row * m.stride + column;
+  if (m.bf16) {
+    store_up_to(static_cast<Bf16*>(m.data) + place, x, count);
+  } else {
+    store_up_to(static_cast<float*>(m.data) + place, x, count);
+  }
+}
+
+template <LinearActivation kActivation>
+void finish_with(const LinearTile& t) {
+  for (std::int64_t row = 0; row < t.rows; ++row)
+    for (std::int64_t c = 0; c < t.columns; c += kLanes) {
+      const std::int64_t count = t.columns - c;
+      Float z = load_up_to(t.sums + row * t.sums_stride + c, count);
+      if (t.bias != nullptr) z += load_up_to(t.bias + c, count);
+      if (t.before.data != nullptr) write(t.before, row, c, z, count);
+      z = activate<kActivation>(z);
+      if (t.residual.data != nullptr) z += read(t.residual, row, c, count);
+      write(t.out, row, c, z, count);
+    }
+}
+
+void finish(const LinearTile& tile) {
+  with_activation(tile.activation,
+                  [&]<LinearActivation kActivation>() { finish_with<kActivation>(tile); });
+}
+
+template <LinearActivation kActivation>
+void slope_with(const LinearSlope& s) {
+  for (std::int64_t row = 0; row < s.rows; ++row)
+    for (std::int64_t c = 0; c < s.columns; c += kLanes) {
+      const std::int64_t count = s.columns - c;
+      Float d = read(s.dout, row, c, count);
+      if constexpr (kActivation != LinearActivation::none)
+        d *= activation_slope<kActivation>(read(s.before, row, c, count));
+      write(s.out, row, c, d, count);
+    }
+}
+
+void slope(const LinearSlope& arguments) {
+  with_activation(arguments.activation,
+                  [&]<LinearActivation kActivation>() { slope_with<kActivation>(arguments); });
+}
+
+void column_sums(const LinearMatrix& matrix, std::int64_t rows, std::int64_t columns, float* sums) {
+  constexpr std::int64_t kRun = 128;  // sums of sums lose less
+  for (std::int64_t c = 0; c < columns; c += kLanes) {
+    const std::int64_t count = columns - c;
+    Float total{};
+    for (std::int64_t first = 0; first < rows; first += kRun) {
+      Float part{};
+      const std::int64_t end = rows - first < kRun ? rows : first + kRun;
+      for (std::int64_t row = first; row < end; ++row) part += read(matrix, row, c, count);
+      total += part;
+    }
+    store_up_to(sums + c, total, count);
+  }
+}
+
+}  // namespace
+
+extern const LinearKernels linear_kernels;
+const LinearKernels linear_kernels{finish, slope, column_sums};
+
+}  // namespace ttt::ops::TTT_ISA

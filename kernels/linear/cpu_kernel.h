@@ -1,0 +1,56 @@
+// SPDX-FileCopyrightText: The ttt authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// What happens to the sums of a linear map, on plain pointers; one table per instruction set.
+// Strides are in elements; elements of a row are adjacent.
+
+#include "kernels/linear/activation.h"
+
+#include <cstdint>
+
+namespace ttt::ops {
+
+/// A matrix of float or bfloat16; null data: none.
+struct LinearMatrix {
+  void* data = nullptr;
+  std::int64_t stride = 0;
+  bool bf16 = false;
+};
+
+/// out = activation(sums + bias) [+ residual], before = sums + bias.
+struct LinearTile {
+  const float* sums = nullptr;
+  std::int64_t sums_stride = 0;
+  std::int64_t rows = 0, columns = 0;
+  const float* bias = nullptr;
+  LinearActivation activation = LinearActivation::none;
+  LinearMatrix residual, before, out;  ///< the residual may be out
+};
+
+/// out = dout * activation'(before)
+struct LinearSlope {
+  std::int64_t rows = 0, columns = 0;
+  LinearActivation activation = LinearActivation::none;
+  LinearMatrix dout, before, out;  ///< `before` is not read without activation
+};
+
+struct LinearKernels {
+  void (*finish)(const LinearTile& tile);
+  void (*slope)(const LinearSlope& slope);
+  /// Sums of the columns of a matrix, [columns].
+  void (*column_sums)(const LinearMatrix& matrix, std::int64_t rows, std::int64_t columns,
+                      float* sums);
+};
+
+namespace baseline {
+extern const LinearKernels linear_kernels;
+}
+namespace avx2 {
+extern const LinearKernels linear_kernels;
+}
+namespace avx512 {
+extern const LinearKernels linear_kernels;
+}
+
+}  // namespace ttt::ops

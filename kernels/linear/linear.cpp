@@ -1,0 +1,302 @@
+// SPDX-FileCopyrightText: The ttt authors
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/linear/linear.h"
+
+#include "kernels/linear/backends.h"
+#include "kernels/support/checks.h"
+
+#include <ATen/ATen.h>
+#include <ATen/autocast_mode.h>
+#include <torch/csrc/autograd/custom_function.h>
+
+#include <optional>
+
+namespace ttt::ops {
+
+const OpSupport& linear_support();  // for the registry
+
+namespace {
+
+constexpr std::string_view kOp = "linear";
+
+using torch::autograd::AutogradContext;
+using torch::autograd::Function;
+using torch::autograd::variable_list;
+
+/// [..., columns] as [rows, columns] with contiguous rows; a view where strides allow it.
+at::Tensor as_rows(const at::Tensor& x) {
+  if (x.dim() == 2) return with_contiguous_rows(x);
+  std::int64_t rows = 1;
+  for (const std::int64_t size : x.sizes().slice(0, static_cast<std::size_t>(x.dim() - 1)))
+    rows *= size;
+  return with_contiguous_rows(x.reshape({rows, x.size(-1)}));
+}
+
+std::vector<std::int64_t> result_shape(const at::Tensor& x, std::int64_t out) {
+  std::vector<std::int64_t> shape = x.sizes().vec();
+  shape.back() = out;
+  return shape;
+}
+
+at::ScalarType result_dtype(const at::Tensor& x, const LinearEpilogue& epilogue) {
+  return epilogue.residual.defined() ? epilogue.residual.scalar_type() : x.scalar_type();
+}
+
+void check_parameters(const at::Tensor& weight, const at::Tensor& bias) {
+  check_shape(kOp, "weight", weight, {-1, -1});
+  if (bias.defined()) check_shape(kOp, "bias", bias, {weight.size(0)});
+}
+
+void check_input(const at::Tensor& x, std::int64_t in) {
+  TTT_CHECK(x.defined() && x.dim() >= 1 && x.size(-1) == in, usage,
+            fmt::format("x is {}, but [..., {}] is needed", shape_text(x), in), std::string(kOp),
+            "pass activations as wide as the weight");
+}
+
+void check_residual(const at::Tensor& x, std::int64_t out, const at::Tensor& residual) {
+  if (!residual.defined()) return;
+  const std::vector<std::int64_t> shape = result_shape(x, out);
+  TTT_CHECK(residual.sizes() == at::IntArrayRef(shape), usage,
+            fmt::format("residual is {}, but {} is needed", shape_text(residual),
+                        shape_text(at::IntArrayRef(shape))),
+            std::string(kOp), "pass a residual of the result's shape");
+  if (residual.scalar_type() != accumulation_dtype(x.scalar_type()))
+    check_same_dtype(kOp, "residual", residual, x);
+}
+
+/// A weight may come in the dtype of x or in the accumulation dtype; the backends take both.
+void check_weight_dtype(const at::Tensor& weight, const at::Tensor& x) {
+  if (weight.scalar_type() != accumulation_dtype(x.scalar_type()))
+    check_same_dtype(kOp, "weight", weight, x);
+}
+
+at::Tensor prepared_bias(const at::Tensor& bias, const at::Tensor& x) {
+  return bias.defined() ? to_accumulation_dtype(kOp, "bias", bias, x).contiguous() : bias;
+}
+
+void run(Backend backend, const at::Tensor& x, const at::Tensor& weight, const LinearTail& tail,
+         const at::Tensor& out) {
+  switch (backend) {
+    case Backend::reference:
+      return reference::linear(x, weight, tail, out);
+    case Backend::cuda:
+      return cuda::linear(x, weight, tail, out);
+    default:
+      return cpu::linear(x, weight, tail, out);
+  }
+}
+
+LinearGradients run_backward(Backend backend, const LinearSaved& saved, const at::Tensor& dout,
+                             const LinearNeeds& needs) {
+  switch (backend) {
+    case Backend::reference:
+      return reference::linear_backward(saved, dout, needs);
+    case Backend::cuda:
+      return cuda::linear_backward(saved, dout, needs);
+    default:
+      return cpu::linear_backward(saved, dout, needs);
+  }
+}
+
+/// The op on checked arguments of any leading shape. `before` takes x Wt + b if it is given.
+at::Tensor forward(Backend backend, const at::Tensor& x, const at::Tensor& weight,
+                   const at::Tensor& bias, const LinearEpilogue& epilogue, at::Tensor* before) {
+  const at::Tensor rows = as_rows(x);
+  const at::Tensor out =
+      at::empty({rows.size(0), weight.size(0)}, x.options().dtype(result_dtype(x, epilogue)));
+  LinearTail tail{prepared_bias(bias, x), epilogue.activation, {}, {}};
+  if (epilogue.residual.defined()) tail.residual = as_rows(epilogue.residual);
+  if (before != nullptr) {
+    const bool kept = epilogue.activation != LinearActivation::none;
+    *before = at::empty({kept ? rows.size(0) : 0, weight.size(0)}, x.options());
+    if (kept) tail.before = *before;
+  }
+  run(backend, rows, weight, tail, out);
+  return out.view(result_shape(x, weight.size(0)));
+}
+
+LinearGradients backward(Backend backend, const LinearSaved& saved, const at::Tensor& dout,
+                         const LinearNeeds& needs) {
+  LinearGradients result =
+      run_backward(backend, {as_rows(saved.x), saved.weight, saved.before, saved.activation},
+                   as_rows(dout), needs);
+  if (result.dx.defined()) result.dx = result.dx.view(saved.x.sizes());
+  return result;
+}
+
+struct LinearFunction : Function<LinearFunction> {
+  static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const at::Tensor& weight,
+                            const std::optional<at::Tensor>& bias,
+                            const std::optional<at::Tensor>& residual, std::int64_t activation,
+                            std::int64_t backend) {
+    const LinearEpilogue epilogue{static_cast<LinearActivation>(activation),
+                                  residual.value_or(at::Tensor())};
+    at::Tensor before;
+    at::Tensor out = ops::forward(static_cast<Backend>(backend), x, weight,
+                                  bias.value_or(at::Tensor()), epilogue, &before);
+    context->save_for_backward({x, weight, before});
+    context->saved_data["activation"] = activation;
+    context->saved_data["backend"] = backend;
+    context->saved_data["bias"] =
+        bias ? static_cast<std::int64_t>(bias->scalar_type()) : std::int64_t{-1};
+    context->saved_data["residual"] = residual.has_value();
+    return out;
+  }
+
+  static variable_list backward(AutogradContext* context, variable_list gradients) {
+    refuse_second_derivative(kOp);
+    const variable_list saved = context->get_saved_variables();
+    auto& data = context->saved_data;
+    const std::int64_t bias = data["bias"].toInt();
+    const bool needs_bias = bias >= 0 && context->needs_input_grad(2);
+    const LinearNeeds needs{context->needs_input_grad(0),
+                            context->needs_input_grad(1) || needs_bias};
+    const LinearGradients result = ops::backward(
+        static_cast<Backend>(data["backend"].toInt()),
+        {saved[0], saved[1], saved[2], static_cast<LinearActivation>(data["activation"].toInt())},
+        gradients[0], needs);
+    variable_list results(6);  // none for activation and backend
+    results[0] = result.dx;
+    if (result.dweight.defined()) results[1] = result.dweight.to(saved[1].scalar_type());
+    if (needs_bias) results[2] = result.dbias.to(static_cast<at::ScalarType>(bias));
+    if (data["residual"].toBool()) results[3] = gradients[0];
+    return results;
+  }
+};
+
+std::optional<at::Tensor> optional(const at::Tensor& tensor) {
+  return tensor.defined() ? std::optional(tensor) : std::nullopt;
+}
+
+/// Checks the arguments and chooses the backend.
+Backend prepare(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
+                const LinearEpilogue& epilogue, Backend requested) {
+  check_parameters(weight, bias);
+  check_input(x, weight.size(1));
+  check_residual(x, weight.size(0), epilogue.residual);
+  check_weight_dtype(weight, x);
+  return resolve(linear_support(), requested, {x, weight, bias, epilogue.residual});
+}
+
+/// What at::linear computes under autocast.
+at::Tensor autocast(const at::Tensor& x) {
+  if (!x.defined() || !at::autocast::is_autocast_enabled(x.device().type())) return x;
+  const c10::DeviceType device = x.device().type();
+  return at::autocast::cached_cast(at::autocast::get_autocast_dtype(device), x, device);
+}
+
+/// The op with packed parameters, on checked arguments; `out` is [rows, out].
+void run_packed(Backend backend, const at::Tensor& x, const PackedLinear& map,
+                const LinearEpilogue& epilogue, const at::Tensor& out) {
+  LinearTail tail{map.bias(), epilogue.activation, {}, {}};
+  if (epilogue.residual.defined()) tail.residual = as_rows(epilogue.residual);
+  if (backend == Backend::cpu && cpu::fits_linear(map.panels(), map.dtype()))
+    return cpu::linear_packed(as_rows(x), map.panels(), tail, out);
+  run(backend, as_rows(x), map.weight(), tail, out);
+}
+
+Backend prepare_packed(const at::Tensor& x, const PackedLinear& map, const LinearEpilogue& epilogue,
+                       Backend requested) {
+  TTT_CHECK(map.defined(), usage, "the packed parameters are empty", std::string(kOp),
+            "make them from a weight");
+  check_input(x, map.in());
+  check_residual(x, map.out(), epilogue.residual);
+  TTT_CHECK(x.scalar_type() == map.dtype(), usage,
+            fmt::format("x is {}, but the parameters were packed for {}",
+                        c10::toString(x.scalar_type()), c10::toString(map.dtype())),
+            std::string(kOp), "pack them for the dtype of x");
+  TTT_CHECK(!needs_gradient({x, epilogue.residual}), usage, "packed parameters record no gradients",
+            std::string(kOp), "use the form that takes a weight, or at::NoGradGuard");
+  return resolve(linear_support(), requested, {x, map.weight(), map.bias(), epilogue.residual});
+}
+
+/// A given output as [rows, out], checked.
+at::Tensor output_rows(const at::Tensor& x, std::int64_t columns, const LinearEpilogue& epilogue,
+                       const at::Tensor& out, Backend requested) {
+  TTT_CHECK(out.defined() && out.scalar_type() == result_dtype(x, epilogue), usage,
+            "the output has not the result's dtype", std::string(kOp),
+            "pass an output in the dtype of x, or of the residual");
+  check_residual(x, columns, out);
+  check_output(kOp, out, {x});
+  resolve(linear_support(), requested, {x, out});  // both on one device
+  at::Tensor rows = as_rows(out);
+  TTT_CHECK(rows.is_alias_of(out), usage, "the output's rows are not evenly spaced",
+            std::string(kOp), "pass an output whose leading dimensions can be flattened");
+  return rows;
+}
+
+}  // namespace
+
+const OpSupport& linear_support() {
+  static const OpSupport support{kOp, {at::kFloat, at::kBFloat16}, cuda::linear_dtypes()};
+  return support;
+}
+
+at::Tensor linear(const at::Tensor& given, const at::Tensor& weight, const at::Tensor& bias,
+                  const LinearEpilogue& epilogue, Backend requested) {
+  const at::Tensor x = autocast(given);
+  const Backend backend = prepare(x, weight, bias, epilogue, requested);
+  if (needs_gradient({x, weight, bias, epilogue.residual}))
+    return LinearFunction::apply(x, weight, optional(bias), optional(epilogue.residual),
+                                 static_cast<std::int64_t>(epilogue.activation),
+                                 static_cast<std::int64_t>(backend));
+  return forward(backend, x, weight, bias, epilogue, nullptr);
+}
+
+std::pair<at::Tensor, at::Tensor> linear_forward(const at::Tensor& x, const at::Tensor& weight,
+                                                 const at::Tensor& bias,
+                                                 const LinearEpilogue& epilogue,
+                                                 Backend requested) {
+  at::Tensor before;
+  const Backend backend = prepare(x, weight, bias, epilogue, requested);
+  at::Tensor out = forward(backend, x, weight, bias, epilogue, &before);
+  return {out, before};
+}
+
+LinearGradients linear_backward(const LinearSaved& saved, const at::Tensor& dout,
+                                Backend requested) {
+  const Backend backend = prepare(saved.x, saved.weight, {}, {}, requested);
+  check_residual(saved.x, saved.weight.size(0), dout);
+  resolve(linear_support(), requested, {saved.x, dout});  // both on one device
+  LinearGradients result = backward(backend, saved, dout, {});
+  result.dweight = parameter_gradient(result.dweight, saved.weight);
+  result.dbias = result.dbias.to(saved.weight.scalar_type());
+  return result;
+}
+
+PackedLinear::PackedLinear(const at::Tensor& weight, const at::Tensor& bias, at::ScalarType dtype)
+    : dtype_(dtype) {
+  const at::NoGradGuard no_grad;
+  check_parameters(weight, bias);
+  weight_ = weight.detach().to(dtype);
+  if (bias.defined()) bias_ = bias.detach().to(accumulation_dtype(dtype)).contiguous();
+  if (weight_.is_cpu() && (dtype == at::kFloat || dtype == at::kBFloat16))
+    panels_ = cpu::pack_linear(weight_, dtype);
+}
+
+at::Tensor linear(const at::Tensor& x, const PackedLinear& map, const LinearEpilogue& epilogue,
+                  Backend requested) {
+  const Backend backend = prepare_packed(x, map, epilogue, requested);
+  const at::Tensor out =
+      at::empty(result_shape(x, map.out()), x.options().dtype(result_dtype(x, epilogue)));
+  run_packed(backend, x, map, epilogue, as_rows(out));
+  return out;
+}
+
+void linear_out(const at::Tensor& x, const PackedLinear& map, const LinearEpilogue& epilogue,
+                const at::Tensor& out, Backend requested) {
+  const Backend backend = prepare_packed(x, map, epilogue, requested);
+  run_packed(backend, x, map, epilogue, output_rows(x, map.out(), epilogue, out, requested));
+}
+
+void linear_out(const at::Tensor& x, const at::Tensor& weight, const LinearEpilogue& epilogue,
+                const at::Tensor& out, Backend requested) {
+  const Backend backend = prepare(x, weight, {}, epilogue, requested);
+  check_output(kOp, out, {x, weight, epilogue.residual});
+  const at::Tensor rows = output_rows(x, weight.size(0), epilogue, out, requested);
+  LinearTail tail{{}, epilogue.activation, {}, {}};
+  if (epilogue.residual.defined()) tail.residual = as_rows(epilogue.residual);
+  run(backend, as_rows(x), weight, tail, rows);
+}
+
+}  // namespace ttt::ops

@@ -1,0 +1,66 @@
+// SPDX-FileCopyrightText: The ttt authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "kernels/linear/activation.h"
+#include "kernels/support/backend.h"
+
+#include <ATen/core/Tensor.h>
+
+namespace ttt::ops {
+
+/// What is fused behind a linear map.
+struct LinearEpilogue {
+  LinearActivation activation = LinearActivation::none;
+  /// Added last; [..., out] as the result, in the dtype of x or in float, whose dtype the result
+  /// then has. Undefined: nothing.
+  at::Tensor residual = {};
+};
+
+/// y = activation(x Wt + b) [+ residual] on the last axis.
+/// x [..., in], any strides; weight [out, in], bias [out] or undefined, each in the dtype of x or
+/// in float -> [..., out] in the dtype of x, or of the residual. Factors are multiplied in the
+/// dtype of x, sums run in float (double for double). Under autocast x is converted as at::linear
+/// does. Differentiable in x, weight, bias and residual. Throws Error(usage) on shapes that don't
+/// fit and Error(device) as `resolve` does.
+at::Tensor linear(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias = {},
+                  const LinearEpilogue& epilogue = {}, Backend backend = Backend::automatic);
+
+/// The parameters of a linear map, laid out once for many calls without gradients. Later changes of
+/// the tensors it was made from don't reach it.
+class PackedLinear {
+ public:
+  PackedLinear() = default;
+  /// For activations of `dtype`; weight [out, in], bias [out] or undefined. Throws Error(usage) on
+  /// shapes that don't fit.
+  PackedLinear(const at::Tensor& weight, const at::Tensor& bias, at::ScalarType dtype);
+
+  bool defined() const { return weight_.defined(); }
+  at::ScalarType dtype() const { return dtype_; }
+  std::int64_t in() const { return weight_.size(1); }
+  std::int64_t out() const { return weight_.size(0); }
+  const at::Tensor& weight() const { return weight_; }  ///< [out, in] in the dtype
+  const at::Tensor& bias() const { return bias_; }
+  /// The layout of the CPU version for the instruction set it was made under; undefined where that
+  /// has none (double, half, other devices).
+  const at::Tensor& panels() const { return panels_; }
+
+ private:
+  at::Tensor weight_, bias_, panels_;
+  at::ScalarType dtype_ = at::kFloat;
+};
+
+/// The same with packed parameters; records no gradients. x has the dtype that they are for.
+at::Tensor linear(const at::Tensor& x, const PackedLinear& map, const LinearEpilogue& epilogue = {},
+                  Backend backend = Backend::automatic);
+
+/// Writes into `out` [..., out], whose rows are evenly spaced; it has the dtype of x, or of the
+/// residual, and may be the residual itself. Throws Error(usage) when gradients would be recorded.
+void linear_out(const at::Tensor& x, const PackedLinear& map, const LinearEpilogue& epilogue,
+                const at::Tensor& out, Backend backend = Backend::automatic);
+
+/// The same with a weight without bias, which is laid out in each call.
+void linear_out(const at::Tensor& x, const at::Tensor& weight, const LinearEpilogue& epilogue,
+                const at::Tensor& out, Backend backend = Backend::automatic);
+
+}  // namespace ttt::ops

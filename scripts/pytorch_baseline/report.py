@@ -1,0 +1,176 @@
+# SPDX-FileCopyrightText: The ttt authors
+# SPDX-License-Identifier: Apache-2.0
+"""What the result of the comparison says: table, plot, and where it falls short of the goals."""
+import sys
+
+BEGIN, END = "<!-- bench_vs_pytorch: begin -->", "<!-- bench_vs_pytorch: end -->"
+
+# ttt's rate is at least this many times the other's, or reaches this part of the roofline.
+FORWARD_GOALS = (("fp32", "pytorch compiled fp32", 1.15), ("fp32", "pytorch eager fp32", 1.6),
+                 ("bf16", "pytorch compiled bf16", 1.2), ("bf16", "pytorch eager fp32", 3.0))
+ROOFLINE_GOALS = {"fp32": 0.80, "bf16": 0.65}
+TRAINING_GOALS = {"fp32": 1.3, "bf16": 1.4}
+COST_GOAL = 1.15  # cost of a token at 2048 against 512
+MEMORY_GOAL = 0.5
+FOLDER_GOALS = {"vit3_s fp32": 0.92, "vit3_t bf16": 0.85}
+ACCURACY_GOAL = 0.001
+
+
+def name_of(row):
+    return f"{row['model']} {row['size']}² b{row['batch']}"
+
+
+def forward_shortfalls(row):
+    rates = row["images_per_s"]
+    for dtype, other, goal in FORWARD_GOALS:
+        ratio, share = rates[f"ttt {dtype}"] / rates[other], row["roofline_share"][dtype]
+        if ratio < goal and share < ROOFLINE_GOALS[dtype]:
+            yield (f"{name_of(row)} {dtype}: {ratio:.2f} times {other}, goal {goal}, and "
+                   f"{share:.0%} of the roofline, goal {ROOFLINE_GOALS[dtype]:.0%}")
+    for dtype in ("fp32", "bf16"):
+        for mode in ("eager", "compiled"):
+            ratio = rates[f"ttt {dtype}"] / rates[f"deit {mode} {dtype}"]
+            if ratio <= 1:
+                yield f"{name_of(row)} {dtype}: {ratio:.2f} times {row['deit']} {mode}, goal 1"
+
+
+def training_shortfalls(row):
+    dtype, seconds, memory = row["dtype"], row["seconds"], row["memory_mib"]
+    ratio = seconds["pytorch"] / seconds["ttt"]
+    if ratio < TRAINING_GOALS[dtype]:
+        yield (f"{name_of(row)} training {dtype}: {ratio:.2f} times eager PyTorch, "
+               f"goal {TRAINING_GOALS[dtype]}")
+    if memory["ttt"] > memory["pytorch"]:
+        yield (f"{name_of(row)} training {dtype}: {memory['ttt']:.0f} MiB, eager PyTorch "
+               f"{memory['pytorch']:.0f}")
+
+
+def cost_ratio(rows):
+    """Cost of a token at the largest size against 512."""
+    cost = {row["size"]: row["seconds"]["ttt"] / row["tokens"] for row in rows}
+    return cost[2048] / cost[512]
+
+
+def shortfalls(result):
+    short = []
+    for row in result.get("forward", []):
+        short += forward_shortfalls(row)
+    for row in result.get("training", []):
+        short += training_shortfalls(row)
+    if "linear" in result and cost_ratio(result["linear"]) > COST_GOAL:
+        short.append(f"cost of a token at 2048² is {cost_ratio(result['linear']):.2f} times that "
+                     f"at 512², goal {COST_GOAL}")
+    for dtype in ("fp32", "bf16"):
+        if "memory" in result:
+            one = result["memory"][dtype]
+            if one["ttt"] > MEMORY_GOAL * one["pytorch"]:
+                short.append(f"memory at 2048² {dtype}: {one['ttt'] / one['pytorch']:.2f} of eager "
+                             f"PyTorch's, goal {MEMORY_GOAL}")
+    for name, goal in FOLDER_GOALS.items():
+        if "folder" in result:
+            one = result["folder"][name]
+            if one["images_per_s"] < goal * one["bare_images_per_s"]:
+                share = one["images_per_s"] / one["bare_images_per_s"]
+                short.append(f"folder, {name}: {share:.0%} of the bare model, goal {goal:.0%}")
+    for name, top1 in result.get("accuracy", {}).items():
+        if abs(top1["bf16"] - top1["fp32"]) > ACCURACY_GOAL + 1e-9:
+            short.append(f"{name}: top-1 {top1['fp32']:.4f} in fp32, {top1['bf16']:.4f} in bf16")
+    return short
+
+
+def forward_table(rows):
+    lines = ["Pictures a second:", "",
+             "| model, pictures | type | ttt | of roofline | PyTorch eager | compiled | DeiT eager "
+             "| compiled |", "|---|---|---|---|---|---|---|---|"]
+    for row in rows:
+        rates = row["images_per_s"]
+        for dtype in ("fp32", "bf16"):
+            ours = rates[f"ttt {dtype}"]
+            cells = []
+            for other in ("pytorch eager", "pytorch compiled", "deit eager", "deit compiled"):
+                rate = rates[f"{other} {dtype}"]
+                cells.append(f"{rate:.3g} ({ours / rate:.2f}x)")
+            lines.append(f"| {name_of(row)} | {dtype} | {ours:.3g} | "
+                         f"{row['roofline_share'][dtype]:.0%} | {' | '.join(cells)} |")
+    return lines
+
+
+def training_table(rows):
+    lines = ["A training step (forward, backward, clipping, AdamW; bf16 is autocast):", "",
+             "| model, pictures | type | ttt | PyTorch eager | peak memory, ttt | PyTorch eager |",
+             "|---|---|---|---|---|---|"]
+    for row in rows:
+        seconds, memory = row["seconds"], row["memory_mib"]
+        lines.append(f"| {name_of(row)} | {row['dtype']} | {seconds['ttt']:.3g} s | "
+                     f"{seconds['pytorch']:.3g} s ({seconds['pytorch'] / seconds['ttt']:.2f}x) | "
+                     f"{memory['ttt']:.0f} MiB | {memory['pytorch']:.0f} MiB |")
+    return lines
+
+
+def other_table(result):
+    lines = []
+    if "linear" in result:
+        lines.append("| cost of a token at 2048² against 512², ViT3-T, bf16 | "
+                     f"{cost_ratio(result['linear']):.2f} times |")
+    for dtype in ("fp32", "bf16"):
+        if "memory" in result:
+            one = result["memory"][dtype]
+            lines.append(f"| peak memory at 2048², ViT3-T, {dtype} | {one['ttt']:.0f} MiB, eager "
+                         f"PyTorch {one['pytorch']:.0f} MiB |")
+    for name in FOLDER_GOALS:
+        if "folder" in result:
+            one = result["folder"][name]
+            share = one["images_per_s"] / one["bare_images_per_s"]
+            lines.append(f"| {result['folder']['pictures']} JPEGs of 500×400, decoding included, "
+                         f"{name} | {one['images_per_s']:.3g} pictures/s, {share:.0%} of the bare "
+                         "model |")
+    for name, top1 in result.get("accuracy", {}).items():
+        lines.append(f"| CIFAR-10 top-1, {name} | {top1['fp32']:.2%} in fp32, "
+                     f"{top1['bf16']:.2%} in bf16 |")
+    return ["| what | result |", "|---|---|", *lines] if lines else []
+
+
+def table(result):
+    about = result["about"]
+    parts = []
+    if result.get("forward"):
+        parts.append(forward_table(result["forward"]))
+    if result.get("training"):
+        parts.append(training_table(result["training"]))
+    if other_table(result):
+        parts.append(other_table(result))
+    parts.append([f"Machine: {about['processor']}, {about['threads']} threads. {about['ttt']}, "
+                  f"commit {about['commit']}; PyTorch {about['pytorch']}, timm {about['timm']}; "
+                  f"medians of {about['rounds']} rounds in turns. Memory is the peak above the "
+                  "loaded model."])
+    if "linear" in result:
+        parts.append(["![cost of a token over the size of the picture](docs/cost-per-token.svg)"])
+    return "\n\n".join("\n".join(part) for part in parts)
+
+
+def write_readme(path, result):
+    text = path.read_text(encoding="utf-8")
+    if text.count(BEGIN) != 1 or text.count(END) != 1 or text.index(BEGIN) > text.index(END):
+        sys.exit(f"error: {path.name} has no place for the table\nhint: add the lines {BEGIN} and "
+                 f"{END}")
+    head, tail = text[:text.index(BEGIN) + len(BEGIN)], text[text.index(END):]
+    path.write_text(f"{head}\n{table(result)}\n{tail}", encoding="utf-8")
+
+
+def write_plot(path, result):
+    import matplotlib
+    matplotlib.use("svg")
+    matplotlib.rcParams["svg.hashsalt"] = "ttt"  # the same file for the same numbers
+    from matplotlib import pyplot
+    rows = result["linear"]
+    figure, axes = pyplot.subplots(figsize=(6, 3.6), layout="constrained")
+    for key, label in (("ttt", "ViT3-T, ttt"), ("deit", "DeiT-T, PyTorch")):
+        axes.plot([row["size"] for row in rows],
+                  [1e6 * row["seconds"][key] / row["tokens"] for row in rows], "o-", label=label)
+    axes.set(xscale="log", yscale="log", xlabel="side of the picture, pixels",
+             ylabel="time a token, µs", title="bf16, batch 1")
+    axes.set_xticks([row["size"] for row in rows], [str(row["size"]) for row in rows])
+    axes.minorticks_off()
+    axes.grid(alpha=0.3)
+    axes.legend()
+    figure.savefig(path, metadata={"Date": None})

@@ -1,0 +1,370 @@
+// SPDX-FileCopyrightText: The ttt authors
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/registry.h"
+#include "tests/apps/effects.h"
+#include "tests/apps/run_program.h"
+#include "tests/support/paths.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+#include <sstream>
+
+namespace ttt::test {
+namespace {
+
+using Arguments = std::vector<std::string>;
+using Json = nlohmann::json;
+
+Arguments plus(Arguments arguments, const Arguments& more) {
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return arguments;
+}
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+/// The name of one of its calls.
+std::string first_rope_case() {
+  for (const ops::Op& op : ops::registry())
+    if (op.name == "rope_2d") return op.cases().front().name;
+  return {};
+}
+
+/// The cheapest measurement: one small call of one operation, twice.
+Arguments rope(const Arguments& more = {}) {
+  return plus({"bench", "--op", "rope_2d", "--case", first_rope_case(), "-r", "2"}, more);
+}
+
+/// The cheapest model.
+Arguments vit(const Arguments& more = {}) {
+  return plus({"bench", "-m", "vit3_t", "--size", "32", "-r", "2", "--warm-up", "1"}, more);
+}
+
+std::vector<Json> rows(const Arguments& arguments, int code = 0) {
+  const ProgramResult result = run_ttt(plus(arguments, {"--format", "jsonl"}));
+  EXPECT_EQ(result.code, code) << result.err;
+  std::vector<Json> all = result.json_lines();
+  EXPECT_FALSE(all.empty());
+  return all;
+}
+
+/// Values of a field over the rows without the summary.
+std::set<Json> values(const std::vector<Json>& all, const std::string& field) {
+  std::set<Json> found;
+  for (const Json& row : all)
+    if (row.contains("kind")) found.insert(row[field]);
+  return found;
+}
+
+/// A result with these times of one operation at 1, 2, … threads.
+std::string write_result(const TempDir& folder, const std::string& name,
+                         const std::vector<double>& times) {
+  std::string text;
+  for (std::size_t i = 0; i < times.size(); ++i)
+    text += Json{{"schema", 1},       {"kind", "op"},       {"name", "rope_2d"}, {"case", "a"},
+                 {"pass", "forward"}, {"dtype", "fp32"},    {"backend", "cpu"},  {"threads", i + 1},
+                 {"status", "ok"},    {"time_ms", times[i]}}
+                .dump() +
+            "\n";
+  text += R"({"schema": 1, "status": "summary", "command": "bench", "host": {}})";
+  write_text_file(folder / name, text + "\n");
+  return folder / name;
+}
+
+TEST(Bench, RowsOfAnOperationAddUp) {
+  const std::vector<Json> all = rows(rope({"--repetitions", "5"}));
+  ASSERT_EQ(all.size(), 2U);
+  const Json& row = all[0];
+  EXPECT_EQ(row["kind"], "op");
+  EXPECT_EQ(row["status"], "ok");
+  EXPECT_EQ(row["samples"], 5);
+  EXPECT_GE(row["passes_per_sample"], 1);
+  const auto number = [&](const char* key) { return row[key].get<double>(); };
+  EXPECT_GT(number("min_ms"), 0);
+  EXPECT_LE(number("min_ms"), number("q1_ms"));
+  EXPECT_LE(number("q1_ms"), number("time_ms"));
+  EXPECT_LE(number("time_ms"), number("q3_ms"));
+  EXPECT_LE(number("q3_ms"), number("max_ms"));
+  EXPECT_TRUE(row["images_per_s"].is_null());
+  const Json& summary = all.back();
+  EXPECT_EQ(summary["status"], "summary");
+  EXPECT_EQ(summary["counts"]["ok"], 1);
+  for (const char* key : {"version", "commit", "libtorch", "host", "isa", "device"})
+    EXPECT_TRUE(summary.contains(key)) << key;
+}
+
+TEST(Bench, RowsOfAModelAddUp) {
+  const std::vector<Json> all = rows(vit({"--batch", "3"}));
+  ASSERT_EQ(all.size(), 2U);
+  const Json& row = all[0];
+  EXPECT_EQ(row["kind"], "model");
+  EXPECT_EQ(row["name"], "vit3_t");
+  const double seconds = row["time_ms"].get<double>() / 1000;
+  EXPECT_NEAR(row["images_per_s"].get<double>() * seconds, 3, 0.01);
+  // 4 tokens of ViT3-T: 2 x (12 x 4 x (12 x 192^2 + 10 x 192 x 32 + 18 x 32 + 9 x 192)
+  //                         + 3 x 1024 x 192 + 192 x 1000) operations a picture.
+  EXPECT_NEAR(row["gflops"].get<double>() * seconds, 3 * 0.05015, 0.002);
+  EXPECT_NEAR(row["roofline_share"].get<double>(),
+              row["gflops"].get<double>() / row["roofline_gflops"].get<double>(), 1e-4);
+  EXPECT_EQ(all.back()["rooflines"].size(), 1U);
+  if (row["memory_mib"].is_number())
+    EXPECT_LE(row["memory_mib"].get<double>(), row["peak_memory_mib"].get<double>());
+}
+
+TEST(Bench, SweepsMeasureEveryCombination) {
+  const std::vector<Json> all = rows(vit(
+      {"--size", "32x48", "--batch", "1", "--batch", "2", "-t", "1", "-t", "2", "--pass", "both"}));
+  EXPECT_EQ(all.size(), 2 * 2 * 2 * 2 + 1U);
+  EXPECT_EQ(values(all, "batch").size(), 2U);
+  EXPECT_EQ(values(all, "height"), (std::set<Json>{32, 48}));
+  EXPECT_EQ(values(all, "threads").size(), 2U);
+  EXPECT_EQ(values(all, "pass").size(), 2U);
+}
+
+TEST(Bench, EveryOperationHasCallsOfRealModels) {
+  std::set<Json> expected;
+  for (const ops::Op& op : ops::registry())
+    for (const ops::OpCase& op_case : op.cases())
+      if (op_case.large) expected.insert(op.name);
+  EXPECT_EQ(expected.size(), ops::registry().size());
+}
+
+TEST(Bench, FormatsHoldTheSame) {
+  const Json document = Json::parse(run_ttt(rope({"--format", "json"})).out);
+  EXPECT_EQ(document["schema"], 1);
+  EXPECT_EQ(document["results"].size(), 1U);
+  EXPECT_EQ(document["summary"]["command"], "bench");
+  std::istringstream csv(run_ttt(rope({"--format", "csv"})).out);
+  std::string header, line;
+  std::getline(csv, header);
+  std::getline(csv, line);
+  EXPECT_TRUE(header.starts_with("kind,name,case,pass,backend")) << header;
+  EXPECT_TRUE(line.starts_with("op,rope_2d,")) << line;
+  EXPECT_EQ(std::count(header.begin(), header.end(), ','),
+            std::count(line.begin(), line.end(), ','));
+  const ProgramResult table = run_ttt(rope());
+  EXPECT_TRUE(contains(table.out, "median")) << table.out;
+  EXPECT_TRUE(contains(table.out, "rope_2d " + first_rope_case())) << table.out;
+}
+
+TEST(Bench, MistakesAreUsageErrors) {
+  expect_error(run_ttt({"bench", "--op", "rope_3d"}), 2, "unknown operation \"rope_3d\"",
+               "rope_2d");
+  expect_error(run_ttt({"bench", "--op", "rope_2d", "--case", "no such"}), 2, "no such");
+  expect_error(run_ttt({"bench", "--model", "vit_t"}), 2, "vit_t", "vit3_t");
+  expect_error(run_ttt(vit({"--size", "33"})), 2, "33", "32");
+  expect_error(run_ttt(vit({"--size", "32*32"})), 2, "--size");
+  expect_error(run_ttt(vit({"--batch", "0"})), 2, "--batch");
+  expect_error(run_ttt(vit({"--batch", "8,16"})), 2, "--batch");
+  expect_error(run_ttt(vit({"--threads", "-1"})), 2, "--threads");
+  expect_error(run_ttt(vit({"--threads", "100000"})), 2, "--threads");
+  expect_error(run_ttt(vit({"--repetitions", "0"})), 2, "--repetitions");
+  expect_error(run_ttt(vit({"--dtype", "fp8"})), 2, "fp8", "bf16");
+  expect_error(run_ttt(vit({"--backend", "gpu"})), 2, "gpu");
+  expect_error(run_ttt(rope({"--size", "224"})), 2, "no model is measured", "--model");
+  expect_error(run_ttt(rope({"--batch", "2"})), 2, "no model is measured", "--model");
+  expect_error(run_ttt(rope({"-o", "x.json", "--format", "csv"})), 2, "contradicts");
+}
+
+TEST(Bench, OtherErrorsHaveTheirCodes) {
+  const TempDir folder;
+  write_text_file(folder / "bad.safetensors", "nothing");
+  expect_error(run_ttt({"bench", "-w", folder / "bad.safetensors"}), 3, "bad.safetensors");
+  expect_error(run_ttt({"bench", "-w", folder / "none.safetensors"}), 3, "none.safetensors");
+  expect_error(run_ttt(rope({"--backend", "cpu", "--dtype", "fp16"})), 7, "nothing to measure",
+               "ttt list ops");
+  expect_error(run_ttt(rope({"--device", "cuda:99"})), 7, "");
+}
+
+TEST(Bench, WhatNeedsTooMuchMemoryIsARowWithItsError) {
+  const ProgramResult result =
+      run_ttt(vit({"--size", "65520", "--batch", "64", "--format", "jsonl", "-q"}));
+  EXPECT_EQ(result.code, 6) << result.err;
+  const std::vector<Json> all = result.json_lines();
+  ASSERT_EQ(all.size(), 3U);
+  EXPECT_EQ(all[0]["status"], "ok") << "32x32 is measured all the same";
+  EXPECT_EQ(all[1]["status"], "error");
+  EXPECT_TRUE(contains(all[1]["error"].get<std::string>(), "MiB"));
+  EXPECT_EQ(all.back()["counts"]["failed"], 1);
+  EXPECT_TRUE(contains(result.err, "hint: use a smaller --batch or --size")) << result.err;
+}
+
+TEST(BenchCompare, TellsSlowerFasterAndTheRest) {
+  const TempDir folder;
+  const std::string a = write_result(folder, "a.jsonl", {10, 10, 10, 10});
+  const std::string b = write_result(folder, "b.jsonl", {10.5, 20, 5});
+  const ProgramResult result = run_ttt({"bench", "--compare", a, b, "--format", "jsonl"});
+  EXPECT_EQ(result.code, 8);
+  EXPECT_TRUE(contains(result.err, "1 of 3 take longer")) << result.err;
+  EXPECT_TRUE(contains(result.err, "rope_2d a")) << result.err;
+  EXPECT_TRUE(contains(result.err, "2.00 times")) << result.err;
+  const std::vector<Json> all = result.json_lines();
+  ASSERT_EQ(all.size(), 5U);
+  const std::vector<std::string> expected{"same", "slower", "faster", "missing"};
+  for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_EQ(all[i]["status"], expected[i]);
+  EXPECT_DOUBLE_EQ(all[1]["ratio"].get<double>(), 2);
+  EXPECT_EQ(all.back()["passed"], false);
+  EXPECT_EQ(all.back()["counts"]["compared"], 3);
+
+  const ProgramResult back = run_ttt({"bench", "--compare", b, a});
+  EXPECT_EQ(back.code, 8) << "5 ms became 10";
+  EXPECT_TRUE(contains(back.out, "new")) << back.out;
+  EXPECT_EQ(run_ttt({"bench", "--compare", a, a}).code, 0);
+}
+
+TEST(BenchCompare, ReadsWhatBenchWrites) {
+  const TempDir folder;
+  ASSERT_EQ(run_ttt(rope({"-o", folder / "a.json"})).code, 0);
+  ASSERT_EQ(run_ttt(rope({"-o", folder / "b.jsonl"})).code, 0);
+  const ProgramResult result =
+      run_ttt({"bench", "--compare", folder / "a.json", folder / "b.jsonl", "--threshold", "1000"});
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_TRUE(contains(result.out, "1 compared")) << result.out;
+  EXPECT_FALSE(contains(result.err, "different machines")) << result.err;
+}
+
+TEST(BenchCompare, RefusesWhatIsNoResult) {
+  const TempDir folder;
+  const std::string good = write_result(folder, "good.jsonl", {1});
+  const auto refused = [&](const std::string& content, const std::string& error) {
+    write_text_file(folder / "bad.jsonl", content);
+    expect_error(run_ttt({"bench", "--compare", good, folder / "bad.jsonl"}), 4, error);
+    expect_error(run_ttt({"bench", "--compare", folder / "bad.jsonl", good}), 4, error);
+  };
+  const std::string row = read_text_file(good);
+  const auto with_time = [&](const std::string& time) {
+    Json changed = Json::parse(row.substr(0, row.find('\n')));
+    changed["time_ms"] = Json::parse(time);
+    return changed.dump();
+  };
+  refused("", "no measurements");
+  refused("kind,name\nop,rope\n", "line 1 is no JSON object");
+  refused("[1, 2]", "no JSON object");
+  refused(R"({"results": [3]})", "no JSON object");
+  refused(R"({"results": []})", "no measurements");
+  refused(std::string(200000, '['), "no JSON object");
+  refused(with_time("0"), "no positive number");
+  refused(with_time("-1"), "no positive number");
+  refused(with_time("null"), "no positive number");
+  refused(with_time("\"1\""), "no positive number");
+  refused(with_time("1") + "\n" + with_time("2"), "there twice");
+  refused(R"({"kind": "op", "status": "ok", "name": "x", "time_ms": 1})", "in common");
+  expect_error(run_ttt({"bench", "--compare", good, folder / "none.json"}), 4, "can't read");
+  expect_error(run_ttt({"bench", "--compare", good, folder.path()}), 4, "");
+  expect_error(run_ttt({"bench", "--compare", good}), 2, "two files, not 1");
+  expect_error(run_ttt({"bench", "--compare", good, good, good}), 2, "two files, not 3");
+  expect_error(run_ttt({"bench", "--compare", good, good, "--op", "rope_2d"}), 2, "no meaning");
+}
+
+TEST(Bench, FlagsHaveAnEffect) {
+  for (const auto& [flag, effect] : bench_effects()) {
+    SCOPED_TRACE("--" + flag);
+    effect();
+  }
+}
+
+void add_subject_effects(std::map<std::string, Effect>& effects) {
+  effects["op"] = [] { EXPECT_EQ(values(rows(rope()), "name"), std::set<Json>{"rope_2d"}); };
+  effects["case"] = [] {
+    EXPECT_EQ(values(rows(rope()), "case"), std::set<Json>{first_rope_case()});
+    EXPECT_GT(rows(rope({"--case", "*", "--warm-up", "0"})).size(), 3U);
+  };
+  effects["model"] = [] { EXPECT_EQ(values(rows(vit()), "name"), std::set<Json>{"vit3_t"}); };
+  effects["weights"] = [] {
+    TTT_REQUIRE_SHARED("golden/vision/vit3_tiny32.safetensors");
+    const std::string weights = shared("golden/vision/vit3_tiny32.safetensors");
+    const auto all = rows({"bench", "-w", weights, "--size", "32", "-r", "1"});
+    EXPECT_EQ(values(all, "kind"), std::set<Json>{"model"});
+    EXPECT_NE(values(all, "name"), std::set<Json>{"vit3_t"});
+  };
+  effects["pass"] = [] {
+    EXPECT_EQ(values(rows(rope()), "pass"), std::set<Json>{"forward"});
+    EXPECT_EQ(values(rows(rope({"--pass", "training"})), "pass"), std::set<Json>{"training"});
+  };
+}
+
+void add_sweep_effects(std::map<std::string, Effect>& effects) {
+  effects["size"] = [] {
+    const auto all = rows(vit({"--size", "48x64"}));
+    EXPECT_EQ(values(all, "width"), (std::set<Json>{32, 48}));
+  };
+  effects["batch"] = [] { EXPECT_EQ(values(rows(vit({"-b", "5"})), "batch"), std::set<Json>{5}); };
+  effects["dtype"] = [] {
+    EXPECT_EQ(values(rows(rope({"--dtype", "bf16", "--dtype", "fp32"})), "dtype"),
+              (std::set<Json>{"bf16", "fp32"}));
+  };
+  effects["backend"] = [] {
+    EXPECT_EQ(values(rows(rope({"--backend", "cpu", "--backend", "reference"})), "backend"),
+              (std::set<Json>{"cpu", "reference"}));
+  };
+  effects["threads"] = [] {
+    EXPECT_EQ(values(rows(rope({"-t", "1", "-t", "2"})), "threads"), (std::set<Json>{1, 2}));
+  };
+  effects["device"] = [] {
+    EXPECT_EQ(values(rows(rope({"--device", "cpu"})), "device"), std::set<Json>{"cpu"});
+  };
+  effects["warm-up"] = [] {
+    // Without one the first pass is a sample of its own.
+    EXPECT_EQ(values(rows(rope({"--warm-up", "0"})), "passes_per_sample"), std::set<Json>{1});
+    EXPECT_NE(values(rows(rope({"--warm-up", "2"})), "passes_per_sample"), std::set<Json>{1});
+  };
+  effects["repetitions"] = [] {
+    EXPECT_EQ(values(rows(rope({"-r", "7"})), "samples"), std::set<Json>{7});
+  };
+}
+
+}  // namespace
+
+std::map<std::string, Effect> bench_effects() {
+  std::map<std::string, Effect> effects;
+  add_general_effects(effects, rope());
+  add_subject_effects(effects);
+  add_sweep_effects(effects);
+  effects["compare"] = [] {
+    const TempDir folder;
+    const std::string a = write_result(folder, "a.jsonl", {1});
+    EXPECT_TRUE(contains(run_ttt({"bench", "--compare", a, a}).out, "1 compared"));
+  };
+  effects["threshold"] = [] {
+    const TempDir folder;
+    const std::string a = write_result(folder, "a.jsonl", {1});
+    const std::string b = write_result(folder, "b.jsonl", {1.3});
+    EXPECT_EQ(run_ttt({"bench", "--compare", a, b}).code, 8);
+    EXPECT_EQ(run_ttt({"bench", "--compare", a, b, "--threshold", "0.4"}).code, 0);
+  };
+  effects["format"] = [] {
+    EXPECT_TRUE(run_ttt(rope({"--format", "csv"})).out.starts_with("kind,"));
+  };
+  effects["output"] = [] {
+    const TempDir folder;
+    EXPECT_EQ(run_ttt(rope({"-o", folder / "new/a.jsonl"})).out, "");
+    EXPECT_TRUE(contains(read_text_file(folder / "new/a.jsonl"), "\"status\":\"summary\""));
+    EXPECT_EQ(Json::parse(read_text_file(folder / "new/a.jsonl.run.json"))["command"], "bench");
+    expect_error(run_ttt(rope({"-o", "/dev/null/x.csv"})), 5, "");
+  };
+  effects["overwrite"] = [] {
+    const TempDir folder;
+    write_text_file(folder / "a.csv", "old");
+    expect_error(run_ttt(rope({"-o", folder / "a.csv"})), 5, "exists already", "--overwrite");
+    EXPECT_EQ(run_ttt(rope({"-o", folder / "a.csv", "--overwrite"})).code, 0);
+    EXPECT_NE(read_text_file(folder / "a.csv"), "old");
+  };
+  effects["progress-fd"] = [] {
+    const TempDir folder;
+    const ProgramResult result = run_program(
+        {.arguments = {"/bin/sh", "-c",
+                       "'" + ttt_path() + "' bench --op rope_2d -r 1 --progress-fd 3 3>p"},
+         .directory = folder.path()});
+    EXPECT_EQ(result.code, 0) << result.err;
+    const std::string text = read_text_file(folder / "p");
+    const Json last = Json::parse(text.substr(text.rfind('\n', text.size() - 2) + 1));
+    EXPECT_EQ(last["task"], "bench");
+    EXPECT_EQ(last["finished"], true);
+  };
+  return effects;
+}
+
+}  // namespace ttt::test

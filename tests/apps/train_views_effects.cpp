@@ -1,0 +1,133 @@
+// SPDX-FileCopyrightText: The ttt authors
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/apps/train_views_support.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+
+namespace ttt::test {
+namespace {
+
+using Arguments = std::vector<std::string>;
+using Effects = std::map<std::string, Effect>;
+using Folder = std::shared_ptr<NovelViewFolder>;
+namespace fs = std::filesystem;
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+/// The flag changes the trained weights, compared with the same call without it.
+void changes_weights(Effects& effects, const Folder& folder, const std::string& flag,
+                     const std::string& value, const Arguments& base = {}) {
+  effects[flag] = [=] {
+    Arguments without = base, with = base;
+    without.emplace_back("--overwrite");
+    with.insert(with.end(), {"--overwrite", "--" + flag, value});
+    const std::string before = folder->weights("base", without);
+    EXPECT_FALSE(before.empty());
+    EXPECT_NE(folder->weights("changed", with), before);
+  };
+}
+
+void add_scene_effects(Effects& effects, const Folder& folder) {
+  effects["held-out-every"] = [=] {
+    const auto data_of = [&](const Arguments& more) {
+      return run_ttt(folder->call_with_data(folder->scene(), "dry", more)).err;
+    };
+    EXPECT_TRUE(contains(data_of({"--dry-run"}), "1 scenes, 10 views"));
+    EXPECT_TRUE(contains(data_of({"--dry-run", "--held-out-every", "3"}), "1 scenes, 8 views"));
+    EXPECT_TRUE(contains(data_of({"--dry-run", "--held-out-every", "0"}), "1 scenes, 12 views"));
+  };
+  effects["data-weights"] = [=] {
+    const auto weights = [&](const std::string& ratio) {
+      return folder->weights("mixed",
+                             {"--data", folder->scene(), "--overwrite", "--data-weights", ratio});
+    };
+    EXPECT_EQ(weights("1,0"), weights("2,0")) << "only the first source";
+    EXPECT_NE(weights("1,0"), weights("0,1"));
+    expect_error(run_ttt(folder->call("mixed", {"--data-weights", "1,2"})), 2, "2 weights for 1",
+                 "--data-weights");
+    expect_error(run_ttt(folder->call("mixed", {"--data-weights", "x"})), 2, "--data-weights");
+    expect_error(run_ttt(folder->call("mixed", {"--data-weights", "0"})), 2, "above 0");
+  };
+  effects["validation-scenes"] = [=] {
+    EXPECT_TRUE(
+        contains(run_ttt(folder->call("dry", {"--dry-run", "--validation-scenes", "3"})).err,
+                 ", 3 scenes to measure on"));
+  };
+  effects["export-scenes"] = [=] {
+    const ProgramResult result = run_ttt(folder->call(
+        "none", {"--export-scenes", folder->path("exported"), "--validation-scenes", "2"}));
+    EXPECT_EQ(result.code, 0) << result.err;
+    EXPECT_TRUE(fs::exists(folder->path("exported/scene_001/transforms.json")));
+    EXPECT_TRUE(fs::exists(folder->path("exported/scene_001/images/view_004.png")));
+    EXPECT_FALSE(fs::exists(folder->path("exported/scene_001/images/view_005.png")));
+    EXPECT_FALSE(fs::exists(folder->path("exported/scene_002")));
+    EXPECT_FALSE(fs::exists(folder->path("none")));
+  };
+}
+
+/// Of the trainer, and worded for both families.
+void add_trainer_effects(Effects& effects, const Folder& folder) {
+  changes_weights(effects, folder, "cosine", "after-warmup", {"--warmup-epochs", "0.5"});
+  changes_weights(effects, folder, "beta2", "0.5");
+  const auto skipped = [=](const Arguments& more) {
+    Arguments arguments{"--overwrite", "--format", "json"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return run_ttt(folder->call("limits", arguments)).json_lines().at(0)["skipped_steps"];
+  };
+  effects["skip-norm"] = [=] {
+    EXPECT_EQ(skipped({}), 0);
+    EXPECT_EQ(skipped({"--skip-norm", "1e-9"}), 3);
+    EXPECT_EQ(skipped({"--skip-norm", "1e9"}), 0);
+  };
+  effects["guard-after"] = [=] {
+    EXPECT_EQ(skipped({"--skip-norm", "1e-9", "--guard-after", "2"}), 1);
+  };
+  effects["evaluate"] = [=] {
+    folder->weights("run", {"--overwrite"});
+    const std::string file = folder->path("run/checkpoints/step-00000003.safetensors");
+    const ProgramResult result =
+        run_ttt(folder->call("measured", {"--evaluate", "--weights", file, "--format", "json",
+                                          "--validation-scenes", "2"}));
+    EXPECT_EQ(result.code, 0) << result.err;
+    const auto metrics = result.json_lines().at(0)["evaluation"];
+    for (const char* name : {"psnr", "psnr_no_update", "psnr_nearest_view"})
+      EXPECT_GT(metrics[name].get<double>(), 5) << name;
+    EXPECT_TRUE(fs::exists(folder->path("measured/preview.png")));
+    EXPECT_FALSE(fs::exists(folder->path("measured/log.jsonl")));
+    expect_error(run_ttt(folder->call("measured", {"--evaluate"})), 2, "no weights", "--weights");
+    expect_error(run_ttt(folder->call(
+                     "measured", {"--evaluate", "--weights", file, "--validation-split", "none"})),
+                 2, "nothing to measure", "--validation");
+  };
+}
+
+}  // namespace
+
+Effects train_views_effects() {
+  const auto folder = std::make_shared<NovelViewFolder>();
+  Effects effects;
+  changes_weights(effects, folder, "input-views", "2");
+  changes_weights(effects, folder, "target-views", "1");
+  changes_weights(effects, folder, "shared-views", "1");
+  changes_weights(effects, folder, "mode", "scene");
+  changes_weights(effects, folder, "ns-dtype", "bf16");
+  changes_weights(effects, folder, "epoch-scenes", "10");
+  effects["architecture"] = [=] {
+    write_text_file(folder->path("wide.yaml"), novel_view_architecture(32));
+    EXPECT_NE(folder->weights("wide", {"--overwrite", "--architecture", folder->path("wide.yaml")}),
+              folder->weights("base", {"--overwrite"}));
+    EXPECT_TRUE(
+        contains(run_ttt(folder->call("dry", {"--architecture", "nosuch.yaml"})).err, "nosuch"));
+  };
+  add_scene_effects(effects, folder);
+  add_trainer_effects(effects, folder);
+  return effects;
+}
+
+}  // namespace ttt::test
