@@ -29,7 +29,7 @@ def parse_arguments():
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("ttt", nargs="?", default=str(ROOT / "build/release/apps/ttt"))
     parser.add_argument("--parts", default=",".join(PARTS))
-    parser.add_argument("--only", default="", help="rows with this text in their name, e.g. vit3_s")
+    parser.add_argument("--only", default="", help="rows of forward and training whose name begins so: vit3_t 512")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--repetitions", type=int, default=5)
     parser.add_argument("--threads", type=int, default=2)

@@ -81,6 +81,12 @@ def list_runs(only):
                     print("\t".join([name, str(seed), *settings]))
 
 
+def cpu_seconds(file):
+    """Of all parts of a run; the shell also writes there what ended a part, and its time."""
+    lines = file.read_text().splitlines() if file.exists() else []
+    return sum(float(line) for line in lines if line.replace(".", "", 1).isdigit())
+
+
 def read_run(folder):
     """Loss, accuracy and rate of a finished run, else None."""
     record = folder / "train.run.json"
@@ -91,10 +97,10 @@ def read_run(folder):
     scores = [row for row in rows if row["kind"] == "evaluation"]
     last = steps[-1]["step"]
     pictures = last * json.loads(record.read_text())["options"]["batch"]["value"]
-    cpu = folder / "cpu_seconds"
+    seconds = cpu_seconds(folder / "cpu_seconds")
     return {"loss": statistics.mean(r["loss"] for r in steps if r["step"] > 0.9 * last),
             "accuracy": 100 * scores[-1]["top1"],
-            "rate": pictures / sum(map(float, cpu.read_text().split())) if cpu.exists() else 0,
+            "rate": pictures / seconds if seconds else 0,
             "skipped": steps[-1]["skipped_steps"]}
 
 

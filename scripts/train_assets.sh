@@ -9,6 +9,7 @@
 #   TTT_RUNS    folder of the runs (default build/runs)
 #   TTT_SHARED  folder with data/cifar10.tar and data/gso_* (default ../shared)
 #   TTT_THREADS threads of a training (default: one per core)
+#   TTT_PROGRAM a built ttt (default: build/release/apps/ttt, which is built if need be)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -41,8 +42,8 @@ measure() {
   esac
 }
 
-scripts/build.sh release ttt
-ttt=build/release/apps/ttt
+ttt=${TTT_PROGRAM:-build/release/apps/ttt}
+[ -n "${TTT_PROGRAM:-}" ] || scripts/build.sh release ttt
 threads=()
 [ -z "${TTT_THREADS:-}" ] || threads=(--threads "$TTT_THREADS")
 

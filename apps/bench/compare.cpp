@@ -6,7 +6,6 @@
 #include "apps/common/run_record.h"
 #include "apps/common/small_sink.h"
 #include "apps/common/text.h"
-#include "core/atomic_file.h"
 #include "core/error.h"
 #include "core/log.h"
 
@@ -196,11 +195,7 @@ void check_options(const OptionTable& table, const BenchOptions& options) {
 void run_comparison(const OptionTable& table, const BenchOptions& options) {
   check_options(table, options);
   const ResultFormat format = choose_format(options.format, options.output);
-  const bool to_file = !to_stream(options.output);
-  if (to_file) {
-    check_writable(options.output, options.overwrite);
-    check_writable(run_record_path(options.output), true);
-  }
+  const bool to_file = check_small_output(options.output, options.overwrite);
   Json record = begin_run_record(table);
   const ResultFile a = read_results(options.compare[0]), b = read_results(options.compare[1]);
   if (a.host != b.host) log_warning("the two files are from different machines");

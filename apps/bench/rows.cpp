@@ -98,10 +98,10 @@ std::string subject_text(const Json& row) {
     return found != row.end() && found->is_number_integer() ? found->get<std::int64_t>() : 0;
   };
   std::string result = text("name");
-  if (!text("case").empty()) result += " " + text("case");
+  if (!text("case").empty()) result += fmt::format(" {}", text("case"));
   if (whole("batch") > 0)
     result += fmt::format(" {}x{} b{}", whole("width"), whole("height"), whole("batch"));
-  if (text("pass") != "forward") result += " " + text("pass");
+  if (text("pass") != "forward") result += fmt::format(" {}", text("pass"));
   return printable(result);
 }
 

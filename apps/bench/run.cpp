@@ -9,7 +9,6 @@
 #include "apps/common/shared_options.h"
 #include "apps/common/small_sink.h"
 #include "apps/common/text.h"
-#include "core/atomic_file.h"
 #include "core/cancel.h"
 #include "core/error.h"
 #include "core/log.h"
@@ -177,11 +176,7 @@ std::size_t name_width(const BenchPlan& plan) {
 void run_bench(const OptionTable& table, const BenchOptions& options) {
   const Clock::time_point start = Clock::now();
   const ResultFormat format = choose_format(options.format, options.output);
-  const bool to_file = !to_stream(options.output);
-  if (to_file) {
-    check_writable(options.output, options.overwrite);
-    check_writable(run_record_path(options.output), true);
-  }
+  const bool to_file = check_small_output(options.output, options.overwrite);
   configure_torch(std::nullopt, /*tf32=*/false);
   BenchPlan plan = make_bench_plan(options);
   log_info("bench: {} measurement{} on {} ({}), {} samples each", plan.subjects.size(),

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apps/common/small_sink.h"
 
+#include "apps/common/run_record.h"
 #include "core/atomic_file.h"
 
 namespace ttt::cli {
@@ -23,6 +24,13 @@ class WholeFileSink : public ResultSink {
 };
 
 }  // namespace
+
+bool check_small_output(const std::string& output, bool overwrite) {
+  if (to_stream(output)) return false;
+  check_writable(output, overwrite);
+  check_writable(run_record_path(output), true);
+  return true;
+}
 
 std::unique_ptr<ResultSink> make_small_sink(const std::string& output,
                                             std::unique_ptr<ResultRenderer> renderer) {

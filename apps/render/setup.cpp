@@ -148,9 +148,8 @@ Json describe(const RenderSetup& setup, const RenderOptions& options) {
 void announce(const RenderSetup& setup, const RenderOptions& options) {
   if (uses_shipped_weights(options))
     log_info(
-        "no --weights: the shipped model, which was trained on small made-up scenes and two "
-        "scanned "
-        "objects");
+        "no --weights: the shipped model, which was trained on small made-up scenes and on two "
+        "scanned objects");
   log_info("model: {}, {:.1f} M parameters, from {}; architecture from {}", setup.config.name(),
            static_cast<double>(setup.config.parameter_count()) / 1e6,
            setup.weights.empty() ? fmt::format("random weights, seed {}", setup.seed)

@@ -7,7 +7,6 @@
 #include "apps/common/small_sink.h"
 #include "apps/common/text.h"
 #include "apps/selftest/rows.h"
-#include "core/atomic_file.h"
 #include "core/cancel.h"
 #include "core/error.h"
 #include "core/log.h"
@@ -89,11 +88,7 @@ void run_checks(const SelftestPlan& plan, const SelftestOptions& options, Result
 void run_selftest(const OptionTable& table, const SelftestOptions& options) {
   const Clock::time_point start = Clock::now();
   const ResultFormat format = choose_format(options.format, options.output);
-  const bool to_file = !to_stream(options.output);
-  if (to_file) {
-    check_writable(options.output, options.overwrite);
-    check_writable(run_record_path(options.output), true);
-  }
+  const bool to_file = check_small_output(options.output, options.overwrite);
   configure_torch(options.threads, /*tf32=*/false);
   const SelftestPlan plan = make_plan(options);
   log_info("self-test: {} comparisons with the reference, {} threads", plan.comparisons(),

@@ -24,12 +24,8 @@ struct Data {
 std::vector<std::int64_t> parse_list(const std::string& text, std::size_t count,
                                      const std::string& where) {
   std::vector<std::int64_t> values;
-  std::size_t begin = 0;
-  while (begin <= text.size()) {
-    const std::size_t end = std::min(text.find(',', begin), text.size());
-    values.push_back(parse_integer(text.substr(begin, end - begin), {1, 65536}, where));
-    begin = end + 1;
-  }
+  for (const std::string& part : comma_parts(text))
+    values.push_back(parse_integer(part, {1, 65536}, where));
   TTT_CHECK(
       values.size() == count, usage,
       fmt::format("{} numbers, and this model takes {}", values.size(), count), where,

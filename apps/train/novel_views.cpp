@@ -80,14 +80,8 @@ nvs::SceneFileOptions file_options_of(const TrainOptions& options) {
 std::vector<double> weights_of(const TrainOptions& options) {
   if (options.data_weights.empty()) return std::vector<double>(options.data.size(), 1.0);
   std::vector<double> values;
-  std::size_t begin = 0;
-  while (begin <= options.data_weights.size()) {
-    const std::size_t end =
-        std::min(options.data_weights.find(',', begin), options.data_weights.size());
-    values.push_back(
-        parse_real(options.data_weights.substr(begin, end - begin), {0, 1e9}, "--data-weights"));
-    begin = end + 1;
-  }
+  for (const std::string& part : comma_parts(options.data_weights))
+    values.push_back(parse_real(part, {0, 1e9}, "--data-weights"));
   TTT_CHECK(values.size() == options.data.size(), usage,
             fmt::format("{} weights for {} sources", values.size(), options.data.size()),
             "--data-weights", "give one number for each --data");

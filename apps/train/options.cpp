@@ -109,51 +109,6 @@ void add_inner(OptionTable& table, TrainOptions& options) {
                    inner.clip, vision::inner_clip_names());
 }
 
-void add_novel_views(OptionTable& table, TrainOptions& options) {
-  table.group("Novel views");
-  table.add_text({.name = "architecture",
-                  .value = "FILE|NAME",
-                  .help = "of --model lvsm: a file in the official schema, or a published one"},
-                 options.architecture);
-  table.add_text({.name = "data-weights",
-                  .value = "X[,X…]",
-                  .help = "how often scenes are taken from each --data",
-                  .standard = "equally often"},
-                 options.data_weights);
-  table.add_integer(
-      {.name = "input-views", .value = "N", .help = "views that a scene is built from"},
-      options.input_views, {1, 1024});
-  table.add_integer({.name = "target-views", .value = "N", .help = "views that are rendered"},
-                    options.target_views, {1, 1024});
-  table.add_integer({.name = "shared-views",
-                     .value = "N",
-                     .help = "views that are inputs and targets both (in training only)"},
-                    options.shared_views, {0, 1024});
-  table.add_choice({.name = "mode",
-                    .value = "MODE",
-                    .help = "object: poses as they are; scene: normalised by the mean camera"},
-                   options.mode, {"object", "scene"});
-  table.add_choice({.name = "ns-dtype",
-                    .value = "TYPE",
-                    .help = "Newton-Schulz of the fast weights: fp32, or bf16 as published"},
-                   options.ns_dtype, {"fp32", "bf16"});
-  table.add_integer({.name = "epoch-scenes", .value = "N", .help = "scenes that make an epoch"},
-                    options.epoch_scenes, kPositive);
-  table.add_integer({.name = "held-out-every",
-                     .value = "N",
-                     .help = "never train on frames 0, N, 2N, … of a scene without splits; 0: on "
-                             "all"},
-                    options.held_out_every, {0, 100000});
-  table.add_integer({.name = "validation-scenes",
-                     .value = "N",
-                     .help = "made-up scenes to measure on (--validation procedural)"},
-                    options.validation_scenes, {1, 100000});
-  table.add_text({.name = "export-scenes",
-                  .value = "FOLDER",
-                  .help = "write those scenes as data sets for `ttt render`, and stop"},
-                 options.export_scenes);
-}
-
 void add_picture(OptionTable& table, TrainOptions& options) {
   table.group("Picture");
   table.add_size({.name = "size",
@@ -258,6 +213,25 @@ void add_optimisation(OptionTable& table, TrainOptions& options) {
   table.add_number(
       {.name = "weight-decay", .value = "X", .help = "for tensors of two or more axes"},
       options.weight_decay, {0, 10});
+  table.add_number({.name = "ema-decay",
+                    .value = "X",
+                    .help = "keep a moving average of the weights with this decay",
+                    .standard = "no average"},
+                   options.ema_decay, {0, 0.9999999});
+  table.add_switch({.name = "scale-ema-decay",
+                    .help = "take the decay per 4096 pictures, as the official code, not per step"},
+                   options.scale_ema_decay);
+  table.add_number({.name = "mesa",
+                    .value = "X",
+                    .help = "weight of the average's predictions as a second target; 0: none"},
+                   options.mesa, {0, 100});
+  table.add_number(
+      {.name = "mesa-start", .value = "X", .help = "part of the epochs before that target counts"},
+      options.mesa_start, kUnit);
+}
+
+/// Continues the group of the optimisation.
+void add_limits(OptionTable& table, TrainOptions& options) {
   table.add_choice(
       {.name = "cosine",
        .value = "RULE",
@@ -275,21 +249,6 @@ void add_optimisation(OptionTable& table, TrainOptions& options) {
   table.add_integer(
       {.name = "guard-after", .value = "N", .help = "steps before these two limits count"},
       options.guard_after, kCount);
-  table.add_number({.name = "ema-decay",
-                    .value = "X",
-                    .help = "keep a moving average of the weights with this decay",
-                    .standard = "no average"},
-                   options.ema_decay, {0, 0.9999999});
-  table.add_switch({.name = "scale-ema-decay",
-                    .help = "take the decay per 4096 pictures, as the official code, not per step"},
-                   options.scale_ema_decay);
-  table.add_number({.name = "mesa",
-                    .value = "X",
-                    .help = "weight of the average's predictions as a second target; 0: none"},
-                   options.mesa, {0, 100});
-  table.add_number(
-      {.name = "mesa-start", .value = "X", .help = "part of the epochs before that target counts"},
-      options.mesa_start, kUnit);
 }
 
 void add_output(OptionTable& table, TrainOptions& options) {
@@ -383,10 +342,11 @@ OptionTable train_table(TrainOptions& options) {
   add_data(table, options);
   add_model(table, options);
   add_inner(table, options);
-  add_novel_views(table, options);
+  add_novel_view_options(table, options);
   add_picture(table, options);
   add_augmentation(table, options);
   add_optimisation(table, options);
+  add_limits(table, options);
   add_output(table, options);
   add_running(table, options);
   table.positional({"config"});

@@ -111,6 +111,9 @@ struct TrainOptions {
   GeneralOptions general;
 };
 
+/// Those of novel views, as a group of their own.
+void add_novel_view_options(OptionTable& table, TrainOptions& options);
+
 /// The option table; `options` must outlive it.
 OptionTable train_table(TrainOptions& options);
 

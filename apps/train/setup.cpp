@@ -12,6 +12,8 @@
 #include <ATen/Parallel.h>
 #include <torch/nn/module.h>
 
+#include <algorithm>
+
 namespace ttt::cli {
 namespace {
 
@@ -62,6 +64,17 @@ DeviceChoice device_of(const TrainOptions& options, const training::ProcessGroup
 }
 
 }  // namespace
+
+std::vector<std::string> comma_parts(const std::string& text) {
+  std::vector<std::string> parts;
+  std::size_t begin = 0;
+  while (begin <= text.size()) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    parts.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return parts;
+}
 
 TrainSetup set_up_training(const TrainOptions& options) {
   if (options.threads) at::set_num_threads(static_cast<int>(*options.threads));

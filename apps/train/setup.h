@@ -8,6 +8,8 @@
 
 #include <functional>
 #include <memory>
+#include <string>
+#include <vector>
 
 namespace ttt::cli {
 
@@ -31,6 +33,9 @@ struct TrainSetup {
 
 /// Opens the data, builds and fills the model. Throws Error(usage), Error(input), Error(weights).
 TrainSetup set_up_training(const TrainOptions& options);
+
+/// "64,128" as its parts.
+std::vector<std::string> comma_parts(const std::string& text);
 
 /// Tells on the log what will be done.
 void announce(const TrainSetup& setup, const TrainOptions& options);

@@ -17,16 +17,23 @@ LinearMatrix matrix_of(const at::Tensor& tensor) {
   return {const_cast<void*>(tensor.const_data_ptr()), tensor.stride(0), data_type(tensor)};
 }
 
+/// A B with float results: rounded to bfloat16, a sum that the bias nearly cancels would lose its
+/// sign, and with it the gradient behind a relu. The products are LibTorch's (cuBLAS).
+at::Tensor float_product(const at::Tensor& a, const at::Tensor& b) {
+  if (a.scalar_type() == at::kFloat) return at::mm(a, b);
+  if (a.is_cuda()) return at::mm(a, b, at::kFloat);
+  return at::mm(a.to(at::kFloat), b.to(at::kFloat));  // emulated
+}
+
 }  // namespace
 
 std::vector<at::ScalarType> linear_dtypes() {
   return {at::kFloat, at::kBFloat16};
 }
 
-// The products are LibTorch's (cuBLAS).
 void linear(const at::Tensor& x, const at::Tensor& weight, const LinearTail& tail,
             const at::Tensor& out) {
-  const at::Tensor sums = at::mm(x, weight.to(x.scalar_type()).t());
+  const at::Tensor sums = float_product(x, weight.to(x.scalar_type()).t());
   LinearFinishLaunch launch;
   launch.rows = out.size(0);
   launch.columns = out.size(1);
@@ -57,7 +64,7 @@ LinearGradients linear_backward(const LinearSaved& saved, const at::Tensor& dout
   LinearGradients result;
   if (needs.x) result.dx = at::mm(dz, saved.weight.to(saved.x.scalar_type()));
   if (!needs.weight) return result;
-  result.dweight = at::mm(dz.t(), saved.x).to(at::kFloat);
+  result.dweight = float_product(dz.t(), saved.x);
   result.dbias = dz.sum(0, false, at::kFloat);
   return result;
 }

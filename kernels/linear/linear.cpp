@@ -53,15 +53,20 @@ void check_input(const at::Tensor& x, std::int64_t in) {
             "pass activations as wide as the weight");
 }
 
-void check_residual(const at::Tensor& x, std::int64_t out, const at::Tensor& residual) {
-  if (!residual.defined()) return;
+/// A tensor of the result's shape, in the dtype of x or in the accumulation dtype.
+void check_like_result(std::string_view name, const at::Tensor& tensor, const at::Tensor& x,
+                       std::int64_t out) {
   const std::vector<std::int64_t> shape = result_shape(x, out);
-  TTT_CHECK(residual.sizes() == at::IntArrayRef(shape), usage,
-            fmt::format("residual is {}, but {} is needed", shape_text(residual),
+  TTT_CHECK(tensor.sizes() == at::IntArrayRef(shape), usage,
+            fmt::format("{} is {}, but {} is needed", name, shape_text(tensor),
                         shape_text(at::IntArrayRef(shape))),
-            std::string(kOp), "pass a residual of the result's shape");
-  if (residual.scalar_type() != accumulation_dtype(x.scalar_type()))
-    check_same_dtype(kOp, "residual", residual, x);
+            std::string(kOp), "pass tensors of the documented shapes");
+  if (tensor.scalar_type() != accumulation_dtype(x.scalar_type()))
+    check_same_dtype(kOp, name, tensor, x);
+}
+
+void check_residual(const at::Tensor& x, std::int64_t out, const at::Tensor& residual) {
+  if (residual.defined()) check_like_result("residual", residual, x, out);
 }
 
 /// A weight may come in the dtype of x or in the accumulation dtype; the backends take both.
@@ -216,7 +221,7 @@ at::Tensor output_rows(const at::Tensor& x, std::int64_t columns, const LinearEp
   TTT_CHECK(out.defined() && out.scalar_type() == result_dtype(x, epilogue), usage,
             "the output has not the result's dtype", std::string(kOp),
             "pass an output in the dtype of x, or of the residual");
-  check_residual(x, columns, out);
+  check_like_result("out", out, x, columns);
   check_output(kOp, out, {x});
   resolve(linear_support(), requested, {x, out});  // both on one device
   at::Tensor rows = as_rows(out);
@@ -256,7 +261,7 @@ std::pair<at::Tensor, at::Tensor> linear_forward(const at::Tensor& x, const at::
 LinearGradients linear_backward(const LinearSaved& saved, const at::Tensor& dout,
                                 Backend requested) {
   const Backend backend = prepare(saved.x, saved.weight, {}, {}, requested);
-  check_residual(saved.x, saved.weight.size(0), dout);
+  check_like_result("dout", dout, saved.x, saved.weight.size(0));
   resolve(linear_support(), requested, {saved.x, dout});  // both on one device
   LinearGradients result = backward(backend, saved, dout, {});
   result.dweight = parameter_gradient(result.dweight, saved.weight);

@@ -37,7 +37,8 @@ struct ProceduralScene {
   Vector3 to_light{0, 0, 1};  ///< unit vector; light comes from infinitely far
   double ambient = 1;         ///< part of the colour that needs no light; the rest is Lambert's
   bool shadows = false;       ///< primitives keep the light from what is behind them
-  Vector3 zenith, horizon{1, 1, 1};  ///< background: colours straight up, and level or below
+  Vector3 zenith{1, 1, 1};    ///< background colour straight up
+  Vector3 horizon{1, 1, 1};   ///< background colour level and below
 };
 
 /// What random scenes are like. Lengths are in the units of the object models.

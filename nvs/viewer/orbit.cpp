@@ -83,7 +83,7 @@ OrbitView OrbitFrame::view(const Camera& camera) const {
   const Vector3 right = turn.column(0), outward = -turn.column(2);
   const Vector3 position = (1 / unit) * (transpose(axes) * (camera.position() - center));
   OrbitView view;
-  view.pitch = std::asin(std::clamp(outward.z, -1.0, 1.0)) / kRadians;
+  view.pitch = std::atan2(outward.z, std::hypot(outward.x, outward.y)) / kRadians;
   // Seen from a pole, only the picture's right side tells where yaw is.
   const bool pole = std::hypot(outward.x, outward.y) < 1e-6;
   view.yaw = (pole ? std::atan2(-right.x, right.y) : std::atan2(outward.y, outward.x)) / kRadians;

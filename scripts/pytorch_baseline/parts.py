@@ -20,7 +20,7 @@ PATCH = 16
 
 def shapes(options):
     for model, size, batch, deit in SHAPES:
-        if options.only in f"{model} {size} b{batch}":
+        if f"{model} {size} b{batch}".startswith(options.only):
             print(f"  {model}, {size}x{size}, batch {batch}", file=sys.stderr, flush=True)
             yield model, size, batch, deit
 

@@ -49,10 +49,10 @@ void add_scene_effects(Effects& effects, const Folder& folder) {
     };
     EXPECT_EQ(weights("1,0"), weights("2,0")) << "only the first source";
     EXPECT_NE(weights("1,0"), weights("0,1"));
-    expect_error(run_ttt(folder->call("mixed", {"--data-weights", "1,2"})), 2, "2 weights for 1",
-                 "--data-weights");
-    expect_error(run_ttt(folder->call("mixed", {"--data-weights", "x"})), 2, "--data-weights");
-    expect_error(run_ttt(folder->call("mixed", {"--data-weights", "0"})), 2, "above 0");
+    expect_error(run_ttt(folder->call("refused", {"--data-weights", "1,2"})), 2, "2 weights for 1",
+                 "each --data");
+    expect_error(run_ttt(folder->call("refused", {"--data-weights", "x"})), 2, "--data-weights");
+    expect_error(run_ttt(folder->call("refused", {"--data-weights", "0"})), 2, "above 0");
   };
   effects["validation-scenes"] = [=] {
     EXPECT_TRUE(

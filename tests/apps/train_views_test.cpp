@@ -96,9 +96,11 @@ TEST(TrainViews, EvaluationAgreesWithRender) {
 TEST(TrainViews, MistakesAreNamed) {
   const NovelViewFolder folder;
   const auto call = [&](const Arguments& more) { return run_ttt(folder.call("run", more)); };
-  expect_error(call({"--shared-views", "3"}), 2, "don't fit", "--shared-views");
+  expect_error(call({"--shared-views", "3"}), 2, "don't fit", "--input-views");
   expect_error(call({"--size", "20"}), 2, "20x20", "multiples of 8");
-  expect_error(call({"--architecture", ""}), 2, "needs an architecture", "--architecture");
+  expect_error(call({"--architecture", ""}), 2, "the value is empty (--architecture)");
+  expect_error(run_ttt({"train", "--model", "lvsm", "--data", "procedural"}), 2,
+               "needs an architecture");
   expect_error(call({"--batch", "100"}), 2, "fewer than one step");
   expect_error(call({"--data", folder.path("nosuch")}), 4, "nosuch");
   expect_error(call({"--validation", folder.path("nosuch")}), 4, "nosuch");

@@ -54,38 +54,39 @@ TEST(PackedLinear, GivesTheVeryResultOfTheWeights) {
     EXPECT_EQ(packed.in(), 37);
     EXPECT_EQ(packed.out(), 70);
     const LinearEpilogue epilogue{kSilu, t.residual};
-    EXPECT_TRUE(linear(t.x, packed, epilogue).equal(linear(t.x, t.weight, t.bias, epilogue)));
+    EXPECT_TRUE(
+        ops::linear(t.x, packed, epilogue).equal(ops::linear(t.x, t.weight, t.bias, epilogue)));
   }
 }
 
 TEST(PackedLinear, WorksOnUnderAnotherInstructionSet) {
   const Tensors4 t = tensors(at::kBFloat16);
   const PackedLinear packed(t.weight, t.bias, at::kBFloat16);
-  const at::Tensor expected = linear(t.x, t.weight, t.bias, {}, Backend::reference);
+  const at::Tensor expected = ops::linear(t.x, t.weight, t.bias, {}, Backend::reference);
   const ScopedCpuIsa scoped(CpuIsa::baseline);  // multiplies no bfloat16
-  EXPECT_LT(largest_difference(linear(t.x, packed), expected),
+  EXPECT_LT(largest_difference(ops::linear(t.x, packed), expected),
             expected.abs().max().item<double>() / 128);
 }
 
 TEST(PackedLinear, RunsOnTheReference) {
   const Tensors4 t = tensors();
   const PackedLinear packed(t.weight, t.bias, at::kFloat);
-  EXPECT_TRUE(linear(t.x, packed, {}, Backend::reference)
-                  .equal(linear(t.x, t.weight, t.bias, {}, Backend::reference)));
+  EXPECT_TRUE(ops::linear(t.x, packed, {}, Backend::reference)
+                  .equal(ops::linear(t.x, t.weight, t.bias, {}, Backend::reference)));
 }
 
 TEST(PackedLinear, RefusesOtherDtypesAndGradients) {
   const Tensors4 t = tensors();
   const PackedLinear packed(t.weight, t.bias, at::kFloat);
-  expect_usage_error([&] { linear(t.x.to(at::kBFloat16), packed); }, "packed for Float");
-  expect_usage_error([&] { linear(t.x.clone().requires_grad_(), packed); }, "no gradients");
-  expect_usage_error([&] { linear(t.x, PackedLinear()); }, "empty");
-  expect_usage_error([&] { linear(t.x.narrow(2, 0, 36), packed); }, "x is [3, 50, 36]");
+  expect_usage_error([&] { ops::linear(t.x.to(at::kBFloat16), packed); }, "packed for Float");
+  expect_usage_error([&] { ops::linear(t.x.clone().requires_grad_(), packed); }, "no gradients");
+  expect_usage_error([&] { ops::linear(t.x, PackedLinear()); }, "empty");
+  expect_usage_error([&] { ops::linear(t.x.narrow(2, 0, 36), packed); }, "x is [3, 50, 36]");
 }
 
 TEST(LinearOut, AddsToTheResidualInPlace) {
   const Tensors4 t = tensors();
-  const at::Tensor expected = linear(t.x, t.weight, {}, {LinearActivation::none, t.residual});
+  const at::Tensor expected = ops::linear(t.x, t.weight, {}, {LinearActivation::none, t.residual});
   const at::Tensor y = t.residual.clone();
   linear_out(t.x, t.weight, {LinearActivation::none, y}, y);
   EXPECT_TRUE(y.equal(expected));
@@ -96,7 +97,7 @@ TEST(LinearOut, WritesIntoPartsOfWiderRows) {
   const PackedLinear packed(t.weight, t.bias, at::kFloat);
   const at::Tensor wide = at::full({3, 50, 90}, 7.0F);
   linear_out(t.x, packed, {}, wide.narrow(2, 10, 70));
-  EXPECT_TRUE(wide.narrow(2, 10, 70).equal(linear(t.x, t.weight, t.bias)));
+  EXPECT_TRUE(wide.narrow(2, 10, 70).equal(ops::linear(t.x, t.weight, t.bias)));
   EXPECT_TRUE((wide.narrow(2, 0, 10) == 7.0F).all().item<bool>());
   EXPECT_TRUE((wide.narrow(2, 80, 10) == 7.0F).all().item<bool>());
 }
@@ -119,7 +120,11 @@ TEST(LinearOut, RefusesUnevenRowsWrongTypesAndGradients) {
         linear_out(t.x, t.weight, {}, at::empty({3, 50, 70}, at::kDouble));
       },
       "dtype");
-  expect_usage_error([&] { linear_out(t.x, t.weight, {}, at::empty({3, 50, 71})); }, "71");
+  expect_usage_error(
+      [&] {
+        linear_out(t.x, t.weight, {}, at::empty({3, 50, 71}));
+      },
+      "out is [3, 50, 71]");
   const at::Tensor y = at::empty({3, 50, 70});
   expect_usage_error([&] { linear_out(t.x, t.weight.clone().requires_grad_(), {}, y); },
                      "no gradients");
@@ -127,21 +132,25 @@ TEST(LinearOut, RefusesUnevenRowsWrongTypesAndGradients) {
 
 TEST(Linear, TakesVectorsAndManyDimensions) {
   const Tensors4 t = tensors();
-  EXPECT_EQ(linear(t.x[0][0], t.weight).sizes(), at::IntArrayRef({70}));
-  EXPECT_EQ(linear(t.x.view({3, 5, 2, 5, 37}), t.weight).sizes(),
+  EXPECT_EQ(ops::linear(t.x[0][0], t.weight).sizes(), at::IntArrayRef({70}));
+  EXPECT_EQ(ops::linear(t.x.view({3, 5, 2, 5, 37}), t.weight).sizes(),
             at::IntArrayRef({3, 5, 2, 5, 70}));
   const at::Tensor turned = t.x.transpose(0, 1);
-  EXPECT_LT(largest_difference(linear(turned, t.weight), at::linear(turned, t.weight)), 1e-4);
+  EXPECT_LT(largest_difference(ops::linear(turned, t.weight), at::linear(turned, t.weight)), 1e-4);
 }
 
 TEST(Linear, RefusesWhatDoesNotFit) {
   const Tensors4 t = tensors();
-  expect_usage_error([&] { linear(t.x, t.weight.t()); }, "x is [3, 50, 37]");
-  expect_usage_error([&] { linear(t.x, t.weight, t.bias.narrow(0, 0, 69)); }, "bias is [69]");
-  expect_usage_error([&] { linear(t.x, t.weight, t.bias, {kSilu, t.bias}); }, "residual is [70]");
-  expect_usage_error([&] { linear(t.x, t.weight.to(at::kDouble)); }, "weight is Double");
-  expect_usage_error([&] { linear(at::Tensor(), t.weight); }, "undefined");
-  expect_usage_error([&] { linear(at::ones({}), t.weight); }, "x is []");
+  expect_usage_error([&] { ops::linear(t.x, t.weight.t()); }, "x is [3, 50, 37]");
+  expect_usage_error([&] { ops::linear(t.x, t.weight, t.bias.narrow(0, 0, 69)); }, "bias is [69]");
+  expect_usage_error(
+      [&] {
+        ops::linear(t.x, t.weight, t.bias, {kSilu, t.bias});
+      },
+      "residual is [70]");
+  expect_usage_error([&] { ops::linear(t.x, t.weight.to(at::kDouble)); }, "weight is Double");
+  expect_usage_error([&] { ops::linear(at::Tensor(), t.weight); }, "undefined");
+  expect_usage_error([&] { ops::linear(at::ones({}), t.weight); }, "x is []");
 }
 
 TEST(Linear, FollowsAutocast) {
@@ -149,22 +158,22 @@ TEST(Linear, FollowsAutocast) {
   const at::Tensor weight = t.weight.clone().requires_grad_();
   at::autocast::set_autocast_enabled(at::kCPU, true);
   at::autocast::set_autocast_dtype(at::kCPU, at::kBFloat16);
-  const at::Tensor y = linear(t.x, weight, t.bias);
+  const at::Tensor y = ops::linear(t.x, weight, t.bias);
   at::autocast::clear_cache();
   at::autocast::set_autocast_enabled(at::kCPU, false);
   EXPECT_EQ(y.scalar_type(), at::kBFloat16);
   const auto gradient = torch::autograd::grad({y.to(at::kFloat).sum()}, {weight})[0];
   EXPECT_EQ(gradient.scalar_type(), at::kFloat);
-  const at::Tensor expected = t.x.sum({0, 1}).expand({70, 37});
+  const at::Tensor expected = t.x.sum(at::IntArrayRef{0, 1}).expand({70, 37});
   EXPECT_LT(largest_difference(gradient, expected), expected.abs().max().item<double>() / 64);
 }
 
 TEST(Linear, ComputesOnlyTheGradientsThatAreAskedFor) {
   const Tensors4 t = tensors();
   const at::Tensor x = t.x.clone().requires_grad_(), bias = t.bias.clone().requires_grad_();
-  const auto only_x = torch::autograd::grad({linear(x, t.weight).sum()}, {x});
+  const auto only_x = torch::autograd::grad({ops::linear(x, t.weight).sum()}, {x});
   EXPECT_LT(largest_difference(only_x[0], t.weight.sum(0).expand_as(x)), 1e-4);
-  const auto only_bias = torch::autograd::grad({linear(t.x, t.weight, bias).sum()}, {bias});
+  const auto only_bias = torch::autograd::grad({ops::linear(t.x, t.weight, bias).sum()}, {bias});
   EXPECT_LT(largest_difference(only_bias[0], at::full({70}, 150.0)), 1e-4);
 }
 
@@ -172,7 +181,7 @@ TEST(Linear, InfinityInARowStaysThere) {
   Tensors4 t = tensors();
   t.x = t.x.clone();
   t.x[1][7][3] = std::numeric_limits<float>::infinity();
-  const at::Tensor finite = linear(t.x, t.weight, t.bias).isfinite().all(2);
+  const at::Tensor finite = ops::linear(t.x, t.weight, t.bias).isfinite().all(2);
   EXPECT_EQ(finite.sum().item<std::int64_t>(), 149);
   EXPECT_FALSE(finite[1][7].item<bool>());
 }

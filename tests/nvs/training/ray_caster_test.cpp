@@ -179,14 +179,17 @@ TEST(Texture, PatternsFollowTheirDefinition) {
 TEST(RayCaster, APointIsSeenInThePixelThatItProjectsTo) {
   for (int i = 0; i < 20; ++i) {
     const Camera camera = procedural_camera(3, i, 96, 64);
+    // Large enough that rays half a pixel apart can't miss it.
+    constexpr double kRadius = 0.03;
     const Vector3 point{0.1, -0.2, 0.15};
-    const RayCaster caster(scene_of(primitive(ShapeKind::ellipsoid, {0.01, 0.01, 0.01}, point)));
+    const RayCaster caster(
+        scene_of(primitive(ShapeKind::ellipsoid, {kRadius, kRadius, kRadius}, point)));
     const Vector3 own = inverse(camera.camera_to_world) * point;
     const double x = camera.intrinsics.fx * own.x / own.z + camera.intrinsics.cx;
     const double y = camera.intrinsics.fy * own.y / own.z + camera.intrinsics.cy;
     const auto hit = caster.first_hit(camera_ray(camera, x, y));
     ASSERT_TRUE(hit);
-    EXPECT_NEAR(hit->distance, length(own) - 0.01, 1e-9);
+    EXPECT_NEAR(hit->distance, length(own) - kRadius, 1e-9);
     const Image image = caster.render(camera);
     // Everything but the dot is white: the redness is centred on the projection.
     double sum = 0, mean_x = 0, mean_y = 0;

@@ -138,7 +138,7 @@ TEST(ViewSource, MistakesAreNamed) {
   EXPECT_EQ(kind_of([&] { scene_file_source(path, options_of(18)); }), ErrorKind::input);
   EXPECT_EQ(kind_of([&] { scene_file_source((folder / "none").string(), options_of(4)); }),
             ErrorKind::input);
-  EXPECT_EQ(kind_of([&] { evaluation_views(path, 17, 2, options_of(6)); }), ErrorKind::usage);
+  EXPECT_EQ(kind_of([&] { evaluation_views(path, 18, 2, options_of(6)); }), ErrorKind::usage);
   EXPECT_EQ(kind_of([&] { evaluation_views(path, 4, 9, options_of(6)); }), ErrorKind::input);
   EXPECT_EQ(kind_of([&] { mixed_source({}); }), ErrorKind::usage);
   // A damaged picture is left out, as long as enough are left.
