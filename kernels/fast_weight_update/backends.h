@@ -25,9 +25,11 @@ struct FastWeightUpdateArgumentGradients {
 };
 /// The backward pass without autograd, for callers that record themselves. Arguments are those of
 /// the public function, and checked as there.
-FastWeightUpdateArgumentGradients fast_weight_update_backward(
-    const at::Tensor& weight, const at::Tensor& step, const at::Tensor& norms,
-    const at::Tensor& dout, Backend backend);
+FastWeightUpdateArgumentGradients fast_weight_update_backward(const at::Tensor& weight,
+                                                              const at::Tensor& step,
+                                                              const at::Tensor& norms,
+                                                              const at::Tensor& dout,
+                                                              Backend backend);
 
 namespace reference {
 at::Tensor fast_weight_update(const at::Tensor& weight, const at::Tensor& step,
