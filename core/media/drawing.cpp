@@ -65,7 +65,7 @@ Image scaled(const Image& image, int width, int height) {
   Image result = blank(width, height);
   cv::Mat target = canvas_of(result);
   cv::resize(read_only(image), target, target.size(), 0, 0,
-             width > image.width ? cv::INTER_NEAREST : cv::INTER_AREA);
+             width > image.width || height > image.height ? cv::INTER_NEAREST : cv::INTER_AREA);
   return result;
 }
 
