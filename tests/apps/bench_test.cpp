@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <set>
 #include <sstream>
 
@@ -168,6 +169,30 @@ TEST(Bench, MistakesAreUsageErrors) {
   expect_error(run_ttt(rope({"--size", "224"})), 2, "no model is measured", "--model");
   expect_error(run_ttt(rope({"--batch", "2"})), 2, "no model is measured", "--model");
   expect_error(run_ttt(rope({"-o", "x.json", "--format", "csv"})), 2, "contradicts");
+}
+
+TEST(Bench, ANameWithoutItsFlagSaysWhatToType) {
+  const TempDir folder;
+  const std::string good = write_result(folder, "good.jsonl", {1});
+  expect_error(run_ttt({"bench", "vit3_t"}), 2, "vit3_t is a model, not a result file",
+               "`ttt bench --model vit3_t`");
+  expect_error(run_ttt({"bench", "vittt_tiny"}), 2, "is a model", "--model vittt_tiny`");
+  expect_error(run_ttt({"bench", "rope_2d"}), 2, "rope_2d is an operation",
+               "`ttt bench --op rope_2d`");
+  expect_error(run_ttt({"bench", "rope_2d", "linear"}), 2, "rope_2d is an operation",
+               "--op rope_2d");
+  expect_error(run_ttt({"bench", good, "rope_2d"}), 2, "rope_2d is an operation", "--op rope_2d");
+  expect_error(run_ttt({"bench", "vit3t"}), 2, "no result file \"vit3t\"", "--model vit3_t`");
+  expect_error(run_ttt({"bench", "anything"}), 2, "two files, not 1", "--model NAME");
+  // A folder of that name is no result either; a file is.
+  std::filesystem::create_directory(folder / "vit3_t");
+  const auto run_there = [&](std::vector<std::string> arguments) {
+    return run_ttt(ProgramCall{.arguments = std::move(arguments), .directory = folder.path()});
+  };
+  expect_error(run_there({"bench", "vit3_t"}), 2, "vit3_t is a model", "--model vit3_t`");
+  write_result(folder, "rope_2d", {1});
+  EXPECT_EQ(run_there({"bench", "rope_2d", "good.jsonl"}).code, 0);
+  expect_error(run_ttt({"bench", good, "rope_2d.json"}), 4, "can't read", "check the name");
 }
 
 TEST(Bench, OtherErrorsHaveTheirCodes) {
