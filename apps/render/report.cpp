@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apps/render/report.h"
 
+#include "apps/common/renderer_choice.h"
 #include "apps/common/text.h"
 #include "core/error.h"
 
@@ -95,17 +96,10 @@ Json inner_json(std::span<const nvs::FastWeightReport> reports) {
 }
 
 std::unique_ptr<ResultRenderer> make_render_renderer(ResultFormat format) {
-  if (format == ResultFormat::jsonl) return make_jsonl_renderer();
-  if (format == ResultFormat::json) return make_json_renderer();
-  if (format == ResultFormat::table) return std::make_unique<TableRenderer>();
   std::vector<CsvColumn> columns;
   for (const char* name : {"scene", "view", "status", "psnr", "ssim", "file", "error"})
-    columns.push_back({name, [name](const Json& row) -> std::string {
-                         const auto found = row.find(name);
-                         if (found == row.end() || found->is_null()) return {};
-                         return found->is_string() ? found->get<std::string>() : dump_json(*found);
-                       }});
-  return make_csv_renderer(std::move(columns));
+    columns.push_back(field_column(name));
+  return make_renderer(format, std::move(columns), std::make_unique<TableRenderer>());
 }
 
 }  // namespace ttt::cli
