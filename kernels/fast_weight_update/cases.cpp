@@ -38,16 +38,18 @@ OpCase make_case(const std::string& note, const std::vector<std::int64_t>& shape
 }
 
 /// The new weights of a LaCT-LVSM layer after one chunk of tokens, as layers/lact computes them:
-/// gradient, Newton-Schulz on the three matrices together, and the update.
+/// gradient, Newton-Schulz, and the update.
 std::vector<at::Tensor> chunk_update(const std::vector<at::Tensor>& in, Backend backend) {
   const SwigluMatrices weights{in[3], in[4], in[5]};
   const SwigluMatrices g = swiglu_gradient(in[0], in[1], in[2], weights, backend);
   const bool bf16 = in[0].scalar_type() == at::kBFloat16;
-  const at::Tensor x = newton_schulz(at::stack({g.w0, g.w1.transpose(-2, -1), g.w2}),
-                                     {newton_schulz_repeated(5), bf16}, backend);
-  return {fast_weight_update(weights.w0, x.select(0, 0), in[6], backend),
-          fast_weight_update(weights.w1, x.select(0, 1).transpose(-2, -1), in[7], backend),
-          fast_weight_update(weights.w2, x.select(0, 2), in[8], backend)};
+  const auto updated = [&](const at::Tensor& weight, const at::Tensor& gradient,
+                           const at::Tensor& norms) {
+    const at::Tensor step = newton_schulz(gradient, {newton_schulz_repeated(5), bf16}, backend);
+    return fast_weight_update(weight, step, norms, backend);
+  };
+  return {updated(weights.w0, g.w0, in[6]), updated(weights.w1, g.w1, in[7]),
+          updated(weights.w2, g.w2, in[8])};
 }
 
 OpCase chunk_case(std::int64_t tokens, std::int64_t width) {

@@ -18,8 +18,12 @@ namespace {
 constexpr std::int64_t kSide = kNewtonSchulzTile;
 constexpr std::int64_t kElements = kSide * kSide;
 static_assert(kSide == kPanelColumns);
-// Row blocks that meet a panel of X one after the other: it comes from memory once for them.
-constexpr std::int64_t kBlocksPerTask = 2;
+// Row blocks that meet a panel one after the other, and how much of its rows they meet at a time:
+// the panel is read many times for each of them and then stays in the second-level cache, while the
+// left factor's rows, which are read once, may come from further away.
+constexpr std::int64_t kMostBlocks = 8;
+constexpr std::int64_t kDepthBytes = 2048;
+constexpr std::int64_t kTasksPerThread = 4;
 
 const NewtonSchulzKernels& kernels() {
   return select_kernels(baseline::newton_schulz_kernels, avx2::newton_schulz_kernels,
@@ -67,8 +71,14 @@ NewtonSchulzIterations::NewtonSchulzIterations(std::int64_t rows, std::int64_t c
       bytes_(bf16_ ? 2 : 4),
       blocks_(panel_count(rows)),
       panels_(panel_count(columns)) {
-  for (std::int64_t block = 0; block < blocks_; ++block)
-    for (std::int64_t other = block; other < blocks_; ++other) upper_.emplace_back(block, other);
+  const std::int64_t wanted = blocks_ * panels_ / (kTasksPerThread * at::get_num_threads());
+  const std::int64_t most = std::clamp<std::int64_t>(wanted, 1, kMostBlocks);
+  const auto add = [most](std::vector<Task>& tasks, std::int64_t panel, std::int64_t blocks) {
+    for (std::int64_t first = 0; first < blocks; first += most)
+      tasks.push_back({panel, first, std::min(blocks, first + most)});
+  };
+  for (std::int64_t panel = 0; panel < blocks_; ++panel) add(upper_, panel, panel + 1);
+  for (std::int64_t panel = 0; panel < panels_; ++panel) add(all_, panel, blocks_);
   const std::int64_t x = blocks_ * panels_ * kElements * bytes_;
   const std::int64_t gram = blocks_ * blocks_ * kElements;
   memory_ = at::empty({4 * x + 3 * gram * bytes_ + (bf16_ ? 4 * gram : 0)},
@@ -118,54 +128,64 @@ float* NewtonSchulzIterations::kept(std::int64_t block, std::int64_t other) cons
   return kept_ == nullptr ? nullptr : kept_ + (block * blocks_ + other) * kElements;
 }
 
-/// Two tiles of this thread.
-float* NewtonSchulzIterations::sums() const {
-  return thread_scratch(2 * kElements);
+/// A tile, with zeros behind the product's rows and columns: they pad the next factors.
+void NewtonSchulzIterations::multiply_tile(const PanelProduct& product) const {
+  multiply(product);
+  if (product.rows < kSide || product.columns < kSide)
+    clear_outside(product.c, product.rows, product.columns);
 }
 
-void NewtonSchulzIterations::multiply_tile(const char* left, std::int64_t left_stride,
-                                           const char* panel, std::int64_t depth,
-                                           const TilePair& tile, float* sums) const {
-  PanelProduct p;
-  p.a = left;
-  p.a_stride = left_stride;
-  p.b = panel;
-  p.depth = bf16_ ? round_up(depth, 2) : depth;
-  p.c = sums;
-  p.c_stride = kSide;
-  p.bf16 = bf16_;
-  p.rows = rows_of(tile.first);
-  p.columns = columns_of(tile.second);
-  multiply(p);
-  if (p.rows < kSide || p.columns < kSide) clear_outside(sums, p.rows, p.columns);
-}
-
-/// The same of a symmetric product: of a tile on the diagonal the lower left quarter isn't
-/// computed.
-void NewtonSchulzIterations::multiply_upper(const char* left, std::int64_t left_stride,
-                                            const char* panel, std::int64_t depth,
-                                            const TilePair& tile, float* sums) const {
-  if (tile.first != tile.second || rows_of(tile.first) < kSide) {
-    multiply_tile(left, left_stride, panel, depth, tile, sums);
-    return;
-  }
+/// A tile on the diagonal of a symmetric product, without its lower left quarter.
+void NewtonSchulzIterations::multiply_diagonal(const PanelProduct& product) const {
+  if (product.rows < kSide) return multiply_tile(product);
   constexpr std::int64_t kHalf = kSide / 2;
-  PanelProduct p;
-  p.a = left;
-  p.a_stride = left_stride;
-  p.b = panel;
-  p.depth = bf16_ ? round_up(depth, 2) : depth;
-  p.c = sums;
-  p.c_stride = kSide;
-  p.bf16 = bf16_;
+  PanelProduct p = product;
   p.rows = kHalf;
-  p.columns = kSide;
   multiply(p);
-  p.a = left + kHalf * left_stride * bytes_;
-  p.b = panel + kHalf * (bf16_ ? 2 : 1) * bytes_;  // rows of a bfloat16 panel lie in pairs
-  p.c = sums + kHalf * kSide + kHalf;
+  p.a = static_cast<const char*>(product.a) + kHalf * product.a_stride * bytes_;
+  // Rows of a bfloat16 panel lie in pairs.
+  p.b = static_cast<const char*>(product.b) + kHalf * (bf16_ ? 2 : 1) * bytes_;
+  p.c = product.c + kHalf * kSide + kHalf;
   p.columns = kHalf;
   multiply(p);
+}
+
+/// The tasks' tiles of a product; describe(block, panel) says where a tile goes.
+template <typename Describe>
+void NewtonSchulzIterations::multiply_tiles(const std::vector<Task>& tasks, const Factors& factors,
+                                            const Describe& describe) const {
+  const std::int64_t padded = round_up(factors.depth, kSide), part = kDepthBytes / bytes_;
+  const std::int64_t depth = bf16_ ? round_up(factors.depth, 2) : factors.depth;
+  const auto run_part = [&](const Task& task, std::int64_t begin, float* scratch) {
+    PanelProduct p;
+    p.a_stride = padded;
+    p.b = factors.panels + (task.panel * padded + begin) * kSide * bytes_;
+    p.c_stride = kSide;
+    p.bf16 = bf16_;
+    p.depth = std::min(part, depth - begin);
+    p.add = begin > 0;
+    p.columns = std::min(kSide, factors.columns - task.panel * kSide);
+    for (std::int64_t block = task.first; block < task.end; ++block) {
+      p.rows = rows_of(block);
+      p.a = factors.left + (block * kSide * padded + begin) * bytes_;
+      p.c = scratch + (1 + block - task.first) * kElements;
+      NewtonSchulzTile tile;
+      const bool last = begin + part >= depth;
+      if (last) {
+        tile = describe(block, task.panel);
+        tile.sums = p.c;
+        tile.turned = scratch;
+        prefetch(tile);
+      }
+      factors.symmetric&& block == task.panel ? multiply_diagonal(p) : multiply_tile(p);
+      if (last) kernels().finish(tile);
+    }
+  };
+  parallel_tasks(static_cast<std::int64_t>(tasks.size()), [&](std::int64_t i) {
+    float* const scratch = thread_scratch((1 + kMostBlocks) * kElements);
+    for (std::int64_t begin = 0; begin < depth; begin += part)
+      run_part(tasks[static_cast<std::size_t>(i)], begin, scratch);
+  });
 }
 
 double NewtonSchulzIterations::norm(const FloatMatrix& g) const {
@@ -182,12 +202,9 @@ double NewtonSchulzIterations::norm(const FloatMatrix& g) const {
 }
 
 /// Where a new tile of X goes: to all places of factors, or to the result only.
-NewtonSchulzTile NewtonSchulzIterations::tile_of_x(const TilePair& tile,
+NewtonSchulzTile NewtonSchulzIterations::tile_of_x(std::int64_t block, std::int64_t panel,
                                                    const FloatMatrix* out) const {
-  const auto [block, panel] = tile;
   NewtonSchulzTile t;
-  t.sums = sums();
-  t.turned = t.sums + kElements;
   if (out != nullptr) {
     t.out = part_of(*out, block * kSide, panel * kSide);
     t.rows = rows_of(block);
@@ -205,11 +222,13 @@ NewtonSchulzTile NewtonSchulzIterations::tile_of_x(const TilePair& tile,
 void NewtonSchulzIterations::start(const FloatMatrix& g, const FloatMatrix* out) {
   const auto scale = static_cast<float>(1 / (norm(g) + kNewtonSchulzEpsilon));
   parallel_tasks(blocks_ * panels_, [&](std::int64_t task) {
-    const TilePair tile{task / panels_, task % panels_};
-    const NewtonSchulzTile t = tile_of_x(tile, out);
+    const std::int64_t block = task / panels_, panel = task % panels_;
+    NewtonSchulzTile t = tile_of_x(block, panel, out);
+    t.turned = thread_scratch(2 * kElements);
+    t.sums = t.turned + kElements;
     prefetch(t);
-    kernels().load(part_of(g, tile.first * kSide, tile.second * kSide), rows_of(tile.first),
-                   columns_of(tile.second), scale, t.sums, t.turned);
+    kernels().load(part_of(g, block * kSide, panel * kSide), rows_of(block), columns_of(panel),
+                   scale, t.sums, t.turned);
     kernels().finish(t);
   });
   current_ = 1 - current_;
@@ -217,11 +236,9 @@ void NewtonSchulzIterations::start(const FloatMatrix& g, const FloatMatrix* out)
 
 /// A = X X^T
 void NewtonSchulzIterations::gram() {
-  parallel_tasks(static_cast<std::int64_t>(upper_.size()), [&](std::int64_t task) {
-    const auto [block, other] = upper_[static_cast<std::size_t>(task)];
+  const Factors factors{x_left_, x_turned_, columns_, rows_, true};
+  multiply_tiles(upper_, factors, [&](std::int64_t block, std::int64_t other) {
     NewtonSchulzTile t;
-    t.sums = sums();
-    t.turned = t.sums + kElements;
     t.bf16 = bf16_;
     t.kept = kept(block, other);
     t.left_stride = blocks_ * kSide;
@@ -232,20 +249,15 @@ void NewtonSchulzIterations::gram() {
       t.left_turned = gram_left(other, block);
       t.right_turned = gram_panel(block, other);
     }
-    prefetch(t);
-    multiply_upper(x_left(block, 0), panels_ * kSide, x_turned(other, 0), columns_, {block, other},
-                   t.sums);
-    kernels().finish(t);
+    return t;
   });
 }
 
 /// Q = b A + c A A
 void NewtonSchulzIterations::square(const NewtonSchulzStep& step) {
-  parallel_tasks(static_cast<std::int64_t>(upper_.size()), [&](std::int64_t task) {
-    const auto [block, other] = upper_[static_cast<std::size_t>(task)];
+  const Factors factors{gram_left_, gram_panels_, rows_, rows_, true};
+  multiply_tiles(upper_, factors, [&](std::int64_t block, std::int64_t other) {
     NewtonSchulzTile t;
-    t.sums = sums();
-    t.turned = t.sums + kElements;
     t.bf16 = bf16_;
     t.sum_scale = static_cast<float>(step.c);
     t.add_scale = static_cast<float>(step.b);
@@ -256,29 +268,20 @@ void NewtonSchulzIterations::square(const NewtonSchulzStep& step) {
     t.left = square_left(block, other);
     t.symmetric = block == other;
     if (!t.symmetric) t.left_turned = square_left(other, block);
-    prefetch(t);
-    multiply_upper(gram_left(block, 0), blocks_ * kSide, gram_panel(other, 0), rows_,
-                   {block, other}, t.sums);
-    kernels().finish(t);
+    return t;
   });
 }
 
 /// X = a X + Q X
 void NewtonSchulzIterations::next(const NewtonSchulzStep& step, const FloatMatrix* out) {
-  const std::int64_t groups = (blocks_ + kBlocksPerTask - 1) / kBlocksPerTask;
-  parallel_tasks(groups * panels_, [&](std::int64_t task) {
-    const std::int64_t first = task / panels_ * kBlocksPerTask, panel = task % panels_;
-    for (std::int64_t block = first; block < std::min(blocks_, first + kBlocksPerTask); ++block) {
-      NewtonSchulzTile t = tile_of_x({block, panel}, out);
-      t.add_scale = static_cast<float>(step.a);
-      t.add = x_left(block, panel);
-      t.add_stride = panels_ * kSide;
-      t.add_bf16 = bf16_;
-      prefetch(t);
-      multiply_tile(square_left(block, 0), blocks_ * kSide, x_panel(current_, panel, 0), rows_,
-                    {block, panel}, t.sums);
-      kernels().finish(t);
-    }
+  const Factors factors{square_left_, x_panels_[current_], rows_, columns_, false};
+  multiply_tiles(all_, factors, [&](std::int64_t block, std::int64_t panel) {
+    NewtonSchulzTile t = tile_of_x(block, panel, out);
+    t.add_scale = static_cast<float>(step.a);
+    t.add = x_left(block, panel);
+    t.add_stride = panels_ * kSide;
+    t.add_bf16 = bf16_;
+    return t;
   });
   current_ = 1 - current_;
 }

@@ -4,10 +4,10 @@
 
 #include "kernels/newton_schulz/cpu_kernel.h"
 #include "kernels/newton_schulz/newton_schulz.h"
+#include "kernels/support/cpu_gemm.h"
 
 #include <ATen/core/Tensor.h>
 
-#include <utility>
 #include <vector>
 
 namespace ttt::ops::cpu {
@@ -27,19 +27,28 @@ class NewtonSchulzIterations {
            const FloatMatrix& out);
 
  private:
-  using TilePair = std::pair<std::int64_t, std::int64_t>;  // row block, panel
+  /// Tiles of a product below each other: a panel of its columns, and row blocks.
+  struct Task {
+    std::int64_t panel, first, end;
+  };
+  struct Factors {
+    const char* left;    ///< rows padded to whole tiles
+    const char* panels;  ///< likewise
+    std::int64_t depth, columns;
+    bool symmetric;  ///< so is the product
+  };
 
   void start(const FloatMatrix& g, const FloatMatrix* out);
   void gram();
   void square(const NewtonSchulzStep& step);
   void next(const NewtonSchulzStep& step, const FloatMatrix* out);
   double norm(const FloatMatrix& g) const;
-  float* sums() const;
-  void multiply_tile(const char* left, std::int64_t left_stride, const char* panel,
-                     std::int64_t depth, const TilePair& tile, float* sums) const;
-  void multiply_upper(const char* left, std::int64_t left_stride, const char* panel,
-                      std::int64_t depth, const TilePair& tile, float* sums) const;
-  NewtonSchulzTile tile_of_x(const TilePair& tile, const FloatMatrix* out) const;
+  void multiply_tile(const PanelProduct& product) const;
+  template <typename Describe>
+  void multiply_tiles(const std::vector<Task>& tasks, const Factors& factors,
+                      const Describe& describe) const;
+  void multiply_diagonal(const PanelProduct& product) const;
+  NewtonSchulzTile tile_of_x(std::int64_t block, std::int64_t panel, const FloatMatrix* out) const;
 
   std::int64_t rows_of(std::int64_t block) const;
   std::int64_t columns_of(std::int64_t panel) const;
@@ -56,7 +65,8 @@ class NewtonSchulzIterations {
   bool bf16_;
   std::int64_t bytes_;            // of an element
   std::int64_t blocks_, panels_;  // tiles down and across
-  std::vector<TilePair> upper_;   // tiles on the diagonal and right of it, of [rows, rows]
+  std::vector<Task> all_;         // tiles of [rows, columns]
+  std::vector<Task> upper_;       // of [rows, rows], on the diagonal and right of it
   at::Tensor memory_;
   char* x_left_;       // [rows, columns]
   char* x_panels_[2];  // right factor: this iteration's and the next one's
