@@ -9,8 +9,8 @@
 namespace ttt::layers {
 namespace {
 
-// Enough rows that a call costs nothing beside its products; few enough that what is between the maps
-// stays in the second-level cache.
+// Enough rows that a call costs nothing beside its products; few enough that what is between the
+// maps stays in the second-level cache.
 constexpr std::int64_t kRows = 256;
 
 }  // namespace
