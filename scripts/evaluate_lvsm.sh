@@ -8,7 +8,7 @@
 # four of the inputs, nearest view, no update, rendered, truth.
 # usage: scripts/evaluate_lvsm.sh [WEIGHTS [OUT]]   (default: the shipped weights, build/evaluate_lvsm)
 #   TTT_SCENES  how many scenes (default 50)
-#   TTT_CONFIG  the training's configuration (default configs/lvsm_procedural.yaml)
+#   TTT_RECIPE  the training's configuration (default configs/lvsm_procedural.yaml)
 #   TTT_PROGRAM the program (default: built here)
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -16,7 +16,7 @@ cd "$(dirname "$0")/.."
 weights=${1:-assets/lvsm_procedural.safetensors}
 out=${2:-build/evaluate_lvsm}
 scenes=${TTT_SCENES:-50}
-config=${TTT_CONFIG:-configs/lvsm_procedural.yaml}
+config=${TTT_RECIPE:-configs/lvsm_procedural.yaml}
 ttt=${TTT_PROGRAM:-}
 if [ -z "$ttt" ]; then
   scripts/build.sh release ttt >&2

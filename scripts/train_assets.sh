@@ -28,7 +28,7 @@ data_of() {
 measure() {
   case $1 in
     lvsm_*)
-      TTT_PROGRAM=$ttt TTT_CONFIG=configs/$1.yaml \
+      TTT_PROGRAM=$ttt TTT_RECIPE=configs/$1.yaml \
         scripts/evaluate_lvsm.sh "assets/$1.safetensors" "$runs/$1/evaluation" >&2
       # Shown by the model card.
       cp "$runs/$1/evaluation/pictures.png" "docs/$1.png"
