@@ -3,13 +3,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures ttt against PyTorch (eager, torch.compile) and timm's DeiT, in turns.
 
-usage: bench_vs_pytorch.py [TTT] [--parts forward,training,linear,memory,folder,accuracy]
+usage: bench_vs_pytorch.py [TTT] [--parts forward,training,linear,memory,folder,accuracy,lact]
            [--only TEXT] [--rounds N] [--repetitions N] [--threads N] [--data cifar10.tar]
            [--output FILE] [--add] [--write] [--check] [--quick]
 TTT is the program (default: build/release/apps/ttt). PyTorch's side is in pytorch_baseline/; that it
 computes the same scores is checked first. --add keeps the other parts of FILE, if they were
 measured with the same program on the same machine. --write puts the table into README.md and the plot into
-docs/; --check exits with 1 where a ratio falls short, the last line naming it; --quick is one short
+docs/; the part lact measures ttt alone, against the fastest matrix product of the same minutes;
+--check exits with 1 where a ratio falls short, the last line naming it; --quick is one short
 round, for a look at whether everything runs.
 """
 import argparse
@@ -22,7 +23,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "pytorch_baseline"))
 import environment  # noqa: E402  (the others need what it installs)
 
-PARTS = ("forward", "training", "linear", "memory", "folder", "accuracy")
+PARTS = ("forward", "training", "linear", "memory", "folder", "accuracy", "lact")
 
 
 def parse_arguments():

@@ -166,7 +166,7 @@ void add_model(BenchPlan& plan, const Sweeps& sweeps, const std::string& name,
 /// The calls of a model of novel views, which the shop knows by its name or file.
 void add_novel_views(BenchPlan& plan, const BenchOptions& options, const Sweeps& sweeps,
                      const std::string& name) {
-  TTT_CHECK(options.pass != "training", unsupported,
+  TTT_CHECK(options.pass != "training", usage,
             "training steps of models of novel views aren't measured", "--pass",
             "leave out --pass; `ttt train` reports how long its steps take");
   const nvs::LvsmConfig config = novel_view_config(name, options.weights);

@@ -7,8 +7,6 @@
 #include "kernels/support/cpu_isa.h"
 #include "kernels/support/scratch.h"
 
-#include <ATen/ops/empty.h>
-
 #include <algorithm>
 #include <cmath>
 
@@ -24,6 +22,7 @@ static_assert(kSide == kPanelColumns);
 constexpr std::int64_t kMostBlocks = 8;
 constexpr std::int64_t kDepthBytes = 2048;
 constexpr std::int64_t kTasksPerThread = 4;
+constexpr int kWorkspaceSlot = 1;  // of the thread's scratch; tiles use the first one
 
 const NewtonSchulzKernels& kernels() {
   return select_kernels(baseline::newton_schulz_kernels, avx2::newton_schulz_kernels,
@@ -81,9 +80,10 @@ NewtonSchulzIterations::NewtonSchulzIterations(std::int64_t rows, std::int64_t c
   for (std::int64_t panel = 0; panel < panels_; ++panel) add(all_, panel, blocks_);
   const std::int64_t x = blocks_ * panels_ * kElements * bytes_;
   const std::int64_t gram = blocks_ * blocks_ * kElements;
-  memory_ = at::empty({4 * x + 3 * gram * bytes_ + (bf16_ ? 4 * gram : 0)},
-                      at::TensorOptions().dtype(at::kByte));
-  char* place = static_cast<char*>(memory_.mutable_data_ptr());
+  // Kept from call to call: the system's pages for it would take a twentieth of the time.
+  const std::int64_t all = 4 * x + 3 * gram * bytes_ + (bf16_ ? 4 * gram : 0);
+  char* place = reinterpret_cast<char*>(
+      thread_scratch<kWorkspaceSlot>(static_cast<std::size_t>(all) / sizeof(float)));
   const auto take = [&place](std::int64_t bytes) {
     char* const taken = place;
     place += bytes;

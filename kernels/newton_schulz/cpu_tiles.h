@@ -6,8 +6,6 @@
 #include "kernels/newton_schulz/newton_schulz.h"
 #include "kernels/support/cpu_gemm.h"
 
-#include <ATen/core/Tensor.h>
-
 #include <vector>
 
 namespace ttt::ops::cpu {
@@ -20,7 +18,8 @@ namespace ttt::ops::cpu {
 class NewtonSchulzIterations {
  public:
   /// For matrices [rows, columns], rows <= columns. Threads share the tiles of a matrix, except
-  /// where they already share something else.
+  /// where they already share something else. The buffers are the calling thread's: one object a
+  /// thread.
   NewtonSchulzIterations(std::int64_t rows, std::int64_t columns, bool bf16);
 
   void run(const FloatMatrix& g, const std::vector<NewtonSchulzStep>& steps,
@@ -67,15 +66,14 @@ class NewtonSchulzIterations {
   std::int64_t blocks_, panels_;  // tiles down and across
   std::vector<Task> all_;         // tiles of [rows, columns]
   std::vector<Task> upper_;       // of [rows, rows], on the diagonal and right of it
-  at::Tensor memory_;
-  char* x_left_;       // [rows, columns]
-  char* x_panels_[2];  // right factor: this iteration's and the next one's
-  char* x_turned_;     // the transpose as right factor
-  char* gram_left_;    // A as left factor
-  char* gram_panels_;  // A as right factor
-  char* square_left_;  // Q as left factor
-  float* kept_;        // A in float, a tile after the other; where it isn't the left factor
-  int current_ = 0;    // of x_panels_
+  char* x_left_;                  // [rows, columns]
+  char* x_panels_[2];             // right factor: this iteration's and the next one's
+  char* x_turned_;                // the transpose as right factor
+  char* gram_left_;               // A as left factor
+  char* gram_panels_;             // A as right factor
+  char* square_left_;             // Q as left factor
+  float* kept_;      // A in float, a tile after the other; where it isn't the left factor
+  int current_ = 0;  // of x_panels_
 };
 
 }  // namespace ttt::ops::cpu

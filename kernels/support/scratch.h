@@ -11,8 +11,9 @@ namespace ttt::ops {
 
 /// At least `count` floats of this thread, aligned for the widest vectors, content undefined. They
 /// stay allocated, so that an op allocates nothing per call; the next call on the same thread hands
-/// out the same memory.
-inline float* thread_scratch(std::size_t count) {
+/// out the same memory. What must outlive such calls takes another slot.
+template <int kSlot = 0>
+float* thread_scratch(std::size_t count) {
   struct Free {
     void operator()(float* p) const { std::free(p); }
   };

@@ -130,14 +130,8 @@ class Estimator {
     return std::max(operand(part) + part * dim * factor_,
                     part * 2 * dim * factor_ + std::max(packed(sub), part * norm));
   }
-  /// Gradients, their orthogonal matrices, and then the new weights; before that the forms in which
-  /// Newton-Schulz holds one matrix.
-  std::int64_t update(const LvsmSubLayer& sub) const {
-    const std::int64_t side = std::min(sub.head_dim, config_.hidden(sub));
-    const std::int64_t forms =
-        4 * sub.head_dim * config_.hidden(sub) * kFloat + 3 * side * side * kFloat;
-    return 2 * matrices(sub) + std::max(matrices(sub), forms);
-  }
+  /// Gradients, their orthogonal matrices, and the new weights.
+  std::int64_t update(const LvsmSubLayer& sub) const { return 3 * matrices(sub); }
 
   const LvsmConfig& config_;
   std::int64_t tile_tokens_, factor_;

@@ -139,3 +139,32 @@ def accuracy(options):
             out = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
             result[weights.stem][dtype] = json.loads(out.splitlines()[-1])["accuracy"]["top1"]
     return result
+
+
+LACT_DIMS = (384, 512, 768, 1024)
+# Calls of the registry of operations, by how their names begin.
+LACT_CALLS = {"apply": "swiglu_fast_weights apply", "gradient": "swiglu_fast_weights gradient",
+              "Newton-Schulz": "newton_schulz", "whole update": "fast_weight_update chunk"}
+
+
+def lact(options):
+    """The part of the roofline that the operations of LaCT reach, one head as wide as the model."""
+    found = {}
+    command = [options.ttt, "bench", "--threads", str(options.threads), "--dtype", "fp32", "--dtype",
+               "bf16", "--repetitions", str(options.repetitions), "--warm-up", "1", "--format",
+               "jsonl", "--quiet"]
+    for op in ("swiglu_fast_weights", "newton_schulz", "fast_weight_update"):
+        command += ["--op", op]
+    for dim in LACT_DIMS:
+        command += ["--case", f"*heads1 d{dim} h*", "--case", f"one head ?3, {dim},*"]
+    for _ in range(options.rounds):
+        out = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+        for row in map(json.loads, out.splitlines()[:-1]):
+            name = f"{row['name']} {row['case']}"
+            call = next(key for key, start in LACT_CALLS.items() if name.startswith(start))
+            dim = next(dim for dim in LACT_DIMS if f" d{dim} " in name or f"[3, {dim}," in name)
+            found.setdefault((call, dim, row["dtype"]), []).append(row)
+    return [{"call": call, "dim": dim, "dtype": dtype,
+             **{key: statistics.median(row[key] for row in rows)
+                for key in ("time_ms", "gflops", "roofline_gflops", "roofline_share")}}
+            for (call, dim, dtype), rows in found.items()]

@@ -14,6 +14,7 @@ COST_GOAL = 1.15  # cost of a token at 2048 against 512
 MEMORY_GOAL = 0.5
 FOLDER_GOALS = {"vit3_s fp32": 0.92, "vit3_t bf16": 0.85}
 ACCURACY_GOAL = 0.001
+LACT_GOALS = {"fp32": 0.85, "bf16": 0.75}  # of the roofline
 
 
 def name_of(row):
@@ -75,6 +76,11 @@ def shortfalls(result):
     for name, top1 in result.get("accuracy", {}).items():
         if abs(top1["bf16"] - top1["fp32"]) > ACCURACY_GOAL + 1e-9:
             short.append(f"{name}: top-1 {top1['fp32']:.4f} in fp32, {top1['bf16']:.4f} in bf16")
+    for row in result.get("lact", []):
+        if row["roofline_share"] < LACT_GOALS[row["dtype"]]:
+            short.append(f"LaCT, {row['call']} at {row['dim']} {row['dtype']}: "
+                         f"{row['roofline_share']:.0%} of the roofline, goal "
+                         f"{LACT_GOALS[row['dtype']]:.0%}")
     return short
 
 
@@ -104,6 +110,20 @@ def training_table(rows):
         lines.append(f"| {name_of(row)} | {row['dtype']} | {seconds['ttt']:.3g} s | "
                      f"{seconds['pytorch']:.3g} s ({seconds['pytorch'] / seconds['ttt']:.2f}x) | "
                      f"{memory['ttt']:.0f} MiB | {memory['pytorch']:.0f} MiB |")
+    return lines
+
+
+def lact_table(rows):
+    dims = sorted({row["dim"] for row in rows})
+    lines = ["LaCT's fast weights, one head, 2048 tokens, hidden width twice the width: GFLOP/s and "
+             "the part of the fastest matrix product of the same minutes (of Newton-Schulz's "
+             "symmetric products half is counted):", "",
+             f"| operation | type | {' | '.join(f'width {dim}' for dim in dims)} |",
+             "|---|---|" + "---|" * len(dims)]
+    for call, dtype in dict.fromkeys((row["call"], row["dtype"]) for row in rows):
+        cells = {row["dim"]: f"{row['gflops']:.0f} ({row['roofline_share']:.0%})" for row in rows
+                 if (row["call"], row["dtype"]) == (call, dtype)}
+        lines.append(f"| {call} | {dtype} | {' | '.join(cells[dim] for dim in dims)} |")
     return lines
 
 
@@ -137,6 +157,8 @@ def table(result):
         parts.append(forward_table(result["forward"]))
     if result.get("training"):
         parts.append(training_table(result["training"]))
+    if result.get("lact"):
+        parts.append(lact_table(result["lact"]))
     if other_table(result):
         parts.append(other_table(result))
     parts.append([f"Machine: {about['processor']}, {about['threads']} threads. {about['ttt']}, "

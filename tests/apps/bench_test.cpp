@@ -1,6 +1,8 @@
 // SPDX-FileCopyrightText: The ttt authors
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/registry.h"
+#include "tests/apps/effects.h"
+#include "tests/apps/render_bench.h"
 #include "tests/apps/result_effects.h"
 #include "tests/apps/run_program.h"
 #include "tests/support/paths.h"
@@ -37,6 +39,13 @@ std::string first_rope_case() {
 /// The cheapest measurement: one small call of one operation, twice.
 Arguments rope(const Arguments& more = {}) {
   return plus({"bench", "--op", "rope_2d", "--case", first_rope_case(), "-r", "2"}, more);
+}
+
+/// A small model of novel views.
+Arguments lvsm(const Arguments& more = {}) {
+  return plus({"bench", "-w", render_bench() / "tiny.safetensors", "--size", "16x8", "-r", "2",
+               "--warm-up", "1", "-t", "1"},
+              more);
 }
 
 /// The cheapest model.
@@ -114,6 +123,37 @@ TEST(Bench, RowsOfAModelAddUp) {
   if (row["memory_mib"].is_number()) {
     EXPECT_LE(row["memory_mib"].get<double>(), row["peak_memory_mib"].get<double>());
   }
+}
+
+TEST(Bench, RowsOfNovelViewsAddUp) {
+  const std::vector<Json> all = rows(lvsm({"--batch", "3"}));
+  ASSERT_EQ(all.size(), 3U);
+  EXPECT_EQ(values(all, "case"), (std::set<Json>{"reconstruct", "render"}));
+  EXPECT_EQ(values(all, "kind"), std::set<Json>{"model"});
+  EXPECT_EQ(values(all, "batch"), std::set<Json>{3});
+  // 8 tokens a view of dim 32. A block: attention 8 x 32^2 + 4 x 8 x 32, MLP 4 x 32 x 128, fast
+  // weights of 2 heads and hidden width 32: apply 4 x 32^2 + 6 x 32 x 32, gradient
+  // 4 x 32^2 + 6 x 2 x 32 + 12 x 32 x 32, Newton-Schulz 3 x 2 x 5 x (3 x 16^2 x 32 + 16^3).
+  const double attention = 9216, mlp = 16384, apply = 10240, gradient = 16768, once = 860160;
+  const double expected[] = {
+      // The last block ends with its gradient.
+      24 * (2 * 12 * 16 * 32 + 2 * (attention + gradient) + apply + mlp) + 2 * once,
+      24 * (2 * 9 * 16 * 32 + 2 * (attention + apply + mlp) + 2 * 3 * 16 * 32)};
+  for (std::size_t i = 0; i < 2; ++i) {
+    const double seconds = all[i]["time_ms"].get<double>() / 1000;
+    EXPECT_NEAR(all[i]["gflops"].get<double>() * seconds * 1e9 / expected[i], 1, 1e-3) << i;
+    EXPECT_NEAR(all[i]["images_per_s"].get<double>() * seconds, 3, 0.01);
+  }
+}
+
+TEST(Bench, NovelViewsInBfloat16AndOtherMistakes) {
+  const std::vector<Json> all = rows(lvsm({"--case", "rend*", "--dtype", "bf16"}));
+  EXPECT_EQ(values(all, "case"), std::set<Json>{"render"});
+  EXPECT_EQ(values(all, "dtype"), std::set<Json>{"bf16"});
+  expect_error(run_ttt(lvsm({"--size", "18"})), 2, "18x18", "multiples of 4");
+  expect_error(run_ttt(lvsm({"--pass", "training"})), 2, "aren't measured", "ttt train");
+  expect_error(run_ttt({"bench", "-m", "lact_l14_d768_ttt2x", "--size", "12"}), 2, "12x12",
+               "multiples of 8");
 }
 
 TEST(Bench, SweepsMeasureEveryCombination) {
@@ -297,6 +337,7 @@ void add_subject_effects(std::map<std::string, Effect>& effects) {
   effects["case"] = [] {
     EXPECT_EQ(values(rows(rope()), "case"), std::set<Json>{first_rope_case()});
     EXPECT_GT(rows(rope({"--case", "*", "--warm-up", "0"})).size(), 3U);
+    EXPECT_EQ(values(rows(lvsm({"--case", "render"})), "case"), std::set<Json>{"render"});
   };
   effects["model"] = [] { EXPECT_EQ(values(rows(vit()), "name"), std::set<Json>{"vit3_t"}); };
   effects["weights"] = [] {
