@@ -3,6 +3,7 @@
 #include "kernels/linear/cuda.h"
 
 #include "kernels/linear/backends.h"
+#include "kernels/support/checks.h"
 #include "kernels/support/cuda_tensors.h"
 
 #include <ATen/ATen.h>
@@ -14,7 +15,12 @@ constexpr std::string_view kOp = "linear";
 
 LinearMatrix matrix_of(const at::Tensor& tensor) {
   if (!tensor.defined()) return {};
-  return {const_cast<void*>(tensor.const_data_ptr()), tensor.stride(0), data_type(tensor)};
+  constexpr std::int64_t kQuad = 4;
+  const void* data = tensor.const_data_ptr();
+  const auto bytes = static_cast<std::uintptr_t>(kQuad) * tensor.element_size();
+  const bool aligned =
+      reinterpret_cast<std::uintptr_t>(data) % bytes == 0 && tensor.stride(0) % kQuad == 0;
+  return {const_cast<void*>(data), tensor.stride(0), data_type(tensor), aligned};
 }
 
 /// A B with float results: rounded to bfloat16, a sum that the bias nearly cancels would lose its
@@ -25,13 +31,6 @@ at::Tensor float_product(const at::Tensor& a, const at::Tensor& b) {
   return at::mm(a.to(at::kFloat), b.to(at::kFloat));  // emulated
 }
 
-at::Tensor normalised(const LinearRows& rows) {
-  if (!rows.norm.defined()) return rows.x;
-  return at::layer_norm(rows.x.to(at::kFloat), {rows.x.size(1)}, rows.norm.weight, rows.norm.bias,
-                        rows.norm.epsilon)
-      .to(rows.x.scalar_type());
-}
-
 }  // namespace
 
 std::vector<at::ScalarType> linear_dtypes() {
@@ -40,18 +39,25 @@ std::vector<at::ScalarType> linear_dtypes() {
 
 void linear(const LinearRows& rows, const at::Tensor& weight, const LinearTail& tail,
             const at::Tensor& out) {
-  const at::Tensor x = normalised(rows);
-  const at::Tensor sums = float_product(x, weight.to(x.scalar_type()).t());
-  LinearFinishLaunch launch;
+  const at::Tensor factor = with_contiguous_rows(weight);
+  LinearLaunch launch;
+  launch.factors = data_type(rows.x);
   launch.rows = out.size(0);
   launch.columns = out.size(1);
+  launch.depth = rows.x.size(1);
+  launch.x = matrix_of(rows.x);
+  launch.weight = matrix_of(factor);
+  if (rows.norm.defined()) {
+    launch.norm.weight = rows.norm.weight.const_data_ptr<float>();
+    if (rows.norm.bias.defined()) launch.norm.bias = rows.norm.bias.const_data_ptr<float>();
+    launch.norm.epsilon = static_cast<float>(rows.norm.epsilon);
+  }
   launch.activation = tail.activation;
   if (tail.bias.defined()) launch.bias = tail.bias.const_data_ptr<float>();
-  launch.sums = matrix_of(sums);
   launch.before = matrix_of(tail.before);
   launch.residual = matrix_of(tail.residual);
   launch.out = matrix_of(out);
-  run_on_stream(kOp, x, [&](const Stream& stream) { launch_linear_finish(launch, stream); });
+  run_on_stream(kOp, rows.x, [&](const Stream& stream) { launch_linear(launch, stream); });
 }
 
 LinearGradients linear_backward(const LinearSaved& saved, const at::Tensor& dout,

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What follows and precedes the products of a linear map; a thread for each element.
+// What follows the products of a linear map, and the gradient before it: a thread for each element.
 
 #include "kernels/linear/cuda.h"
 #include "kernels/support/cuda_device.cuh"
@@ -54,18 +54,6 @@ __device__ __forceinline__ void write_linear(const LinearMatrix& m, std::int64_t
   } else {
     static_cast<float*>(m.data)[place] = value;
   }
-}
-
-__global__ void __launch_bounds__(kLinearThreads) linear_finish_kernel(LinearFinishLaunch p) {
-  const std::int64_t index = static_cast<std::int64_t>(blockIdx.x) * kLinearThreads + threadIdx.x;
-  if (index >= p.rows * p.columns) return;
-  const std::int64_t row = index / p.columns, column = index % p.columns;
-  float z = read_linear(p.sums, row, column);
-  if (p.bias != nullptr) z += p.bias[column];
-  if (p.before.data != nullptr) write_linear(p.before, row, column, z);
-  z = linear_activate(z, p.activation);
-  if (p.residual.data != nullptr) z += read_linear(p.residual, row, column);
-  write_linear(p.out, row, column, z);
 }
 
 __global__ void __launch_bounds__(kLinearThreads) linear_slope_kernel(LinearSlopeLaunch p) {
