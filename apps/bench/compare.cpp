@@ -10,6 +10,7 @@
 #include "core/log.h"
 #include "core/nearest.h"
 #include "kernels/registry.h"
+#include "nvs/model/config.h"
 #include "vision/model_catalog.h"
 
 #include <spdlog/fmt/fmt.h>
@@ -195,6 +196,8 @@ std::vector<SubjectName> subject_names() {
   for (const vision::ModelPreset& preset : vision::model_presets())
     for (const std::string_view name : {preset.name, preset.official_name})
       all.push_back({std::string(name), "a model", "--model"});
+  for (const nvs::LvsmPreset& preset : nvs::lvsm_presets())
+    all.push_back({std::string(preset.name), "a model", "--model"});
   return all;
 }
 

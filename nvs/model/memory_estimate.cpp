@@ -130,8 +130,8 @@ class Estimator {
     return std::max(operand(part) + part * dim * factor_,
                     part * 2 * dim * factor_ + std::max(packed(sub), part * norm));
   }
-  /// Gradients, their orthogonal matrices, and the new weights.
-  std::int64_t update(const LvsmSubLayer& sub) const { return 3 * matrices(sub); }
+  /// Gradients and their orthogonal matrices; the new weights are part of the state.
+  std::int64_t update(const LvsmSubLayer& sub) const { return 2 * matrices(sub); }
 
   const LvsmConfig& config_;
   std::int64_t tile_tokens_, factor_;

@@ -217,6 +217,8 @@ TEST(Bench, ANameWithoutItsFlagSaysWhatToType) {
   expect_error(run_ttt({"bench", "vit3_t"}), 2, "vit3_t is a model, not a result file",
                "`ttt bench --model vit3_t`");
   expect_error(run_ttt({"bench", "vittt_tiny"}), 2, "is a model", "--model vittt_tiny`");
+  expect_error(run_ttt({"bench", "lact_l24_d768_ttt2x"}), 2, "is a model",
+               "--model lact_l24_d768_ttt2x`");
   expect_error(run_ttt({"bench", "rope_2d"}), 2, "rope_2d is an operation",
                "`ttt bench --op rope_2d`");
   expect_error(run_ttt({"bench", "rope_2d", "linear"}), 2, "rope_2d is an operation",
