@@ -132,6 +132,17 @@ Tensors fast_weight_update(const Tensors& in) {
   return {sum / (sum.norm(2, -2, true) + 1e-5) * in[2]};
 }
 
+/// A chunk of tokens into three weights: k, v, rates, weights, lengths.
+Tensors chunk_update(const Tensors& in) {
+  const Tensors gradients = swiglu_gradient({in.begin(), in.begin() + 6});
+  Tensors result;
+  for (std::size_t i = 0; i < 3; ++i) {
+    const at::Tensor step = newton_schulz("", {gradients[i]})[0];
+    result.push_back(fast_weight_update({in[3 + i], step, in[6 + i]})[0]);
+  }
+  return result;
+}
+
 }  // namespace
 
 std::function<Tensors(const Tensors&)> aten_equivalent(std::string_view op,
@@ -147,7 +158,8 @@ std::function<Tensors(const Tensors&)> aten_equivalent(std::string_view op,
     return case_name.starts_with("apply") ? swiglu_apply : swiglu_gradient;
   if (op == "newton_schulz")
     return [name = std::string(case_name)](const Tensors& in) { return newton_schulz(name, in); };
-  if (op == "fast_weight_update") return fast_weight_update;
+  if (op == "fast_weight_update")
+    return case_name.starts_with("chunk") ? chunk_update : fast_weight_update;
   return {};
 }
 

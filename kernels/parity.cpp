@@ -11,11 +11,14 @@
 namespace ttt::ops {
 namespace {
 
-/// What the rounding of factors does to a result: several of them meet in a term.
+/// What the rounding of factors does to a result: several of them meet in a term. In iterations it
+/// adds up: after five of Newton-Schulz on [384, 768] and [768, 1536] the published bfloat16 code
+/// and the reference are each 4 to 5 % of the largest value away from the exact result, 3 to 4 %
+/// from each other, and ours up to 7 % from the reference.
 double factor_tolerance(const OpCase& op_case, Backend backend, at::ScalarType inputs) {
   const bool rounds =
       op_case.rounds_factors && backend != Backend::reference && inputs == at::kBFloat16;
-  return rounds ? 4 * rounding_tolerance(inputs) : 0;
+  return rounds ? 4 * op_case.roundings * rounding_tolerance(inputs) : 0;
 }
 
 }  // namespace

@@ -27,6 +27,8 @@ struct OpCase {
   /// Float results of bfloat16 activations have bfloat16's precision: the products' factors are
   /// rounded to it.
   bool rounds_factors = false;
+  /// Iterations in which that happens, each of which works on the rounded result of the last.
+  int roundings = 1;
   double flops = 0;     ///< floating-point operations of the forward pass
   double elements = 0;  ///< elements read and written by an ideal forward pass
 };

@@ -76,6 +76,7 @@ OpCase chunk_case(std::int64_t tokens, std::int64_t width) {
   result.run = chunk_update;
   result.large = true;
   result.rounds_factors = true;
+  result.roundings = 5;
   const auto n = static_cast<double>(tokens), d = static_cast<double>(width);
   const auto h = static_cast<double>(hidden);
   // The gradient, and five iterations on three matrices (see newton_schulz).

@@ -41,6 +41,7 @@ OpCase model_case(const std::string& note, const std::vector<std::int64_t>& shap
   OpCase result = make_case(note, shape, steps);
   result.large = true;
   result.rounds_factors = true;
+  result.roundings = static_cast<int>(steps.size());
   result.run = [=](const std::vector<at::Tensor>& in, Backend backend) {
     const bool bf16 = in[0].scalar_type() == at::kBFloat16;
     return std::vector<at::Tensor>{newton_schulz(in[0], {steps, bf16}, backend)};
