@@ -87,6 +87,51 @@ Tensors conv(std::string_view name, const Tensors& in) {
   return {y.permute({0, 2, 3, 1})};
 }
 
+Tensors swiglu_apply(const Tensors& in) {
+  const at::Tensor x = by_head(in[0], in[1]);
+  const auto times = [](const at::Tensor& a, const at::Tensor& w) {
+    return a.matmul(w.to(a.dtype()));
+  };
+  const at::Tensor out = times(at::silu(times(x, in[1])) * times(x, in[3]), in[2]);
+  return {out.transpose(1, 2).flatten(2)};
+}
+
+/// k, v, rates [B, N, 3, heads], w0, w1, w2, as lact_nvs computes it: factors of one dtype, sums in
+/// that dtype.
+Tensors swiglu_gradient(const Tensors& in) {
+  const at::ScalarType dtype = in[0].scalar_type();
+  const at::Tensor k = by_head(in[0], in[3]), v = by_head(in[1], in[3]);
+  const at::Tensor w0 = in[3].to(dtype), w1 = in[4].to(dtype), w2 = in[5].to(dtype);
+  const at::Tensor rates =
+      in[2].to(dtype).permute({2, 0, 3, 1}).unsqueeze(-1);  // [3, B, heads, N, 1]
+  const at::Tensor a = k.matmul(w0), c = k.matmul(w2);
+  const at::Tensor s = a.sigmoid(), u = a * s;
+  const at::Tensor r = v.matmul(w1.transpose(-2, -1));
+  const at::Tensor ra = r * c * (s * (1.0 + a * (1.0 - s)));
+  const auto sum = [](const at::Tensor& x, const at::Tensor& y) {
+    return x.transpose(-2, -1).matmul(y);
+  };
+  return {sum(k * rates[0], ra), sum(u * c * rates[1], v), sum(k * rates[2], r * u)};
+}
+
+/// What the iteration's coefficients are doesn't change its time.
+Tensors newton_schulz(std::string_view name, const Tensors& in) {
+  const bool none = name.find(" 0 steps") != std::string_view::npos;
+  const bool tall = in[0].size(-2) > in[0].size(-1);
+  at::Tensor x = tall ? in[0].transpose(-2, -1) : in[0];
+  x = x / (x.norm(2, {-2, -1}, true) + 1e-7);
+  for (int i = 0; i < (none ? 0 : 5); ++i) {
+    const at::Tensor a = x.matmul(x.transpose(-2, -1));
+    x = 3.4445 * x + (-4.7750 * a + 2.0315 * a.matmul(a)).matmul(x);
+  }
+  return {tall ? x.transpose(-2, -1) : x};
+}
+
+Tensors fast_weight_update(const Tensors& in) {
+  const at::Tensor sum = in[0] + in[1];
+  return {sum / (sum.norm(2, -2, true) + 1e-5) * in[2]};
+}
+
 }  // namespace
 
 std::function<Tensors(const Tensors&)> aten_equivalent(std::string_view op,
@@ -98,6 +143,11 @@ std::function<Tensors(const Tensors&)> aten_equivalent(std::string_view op,
   if (op == "rope_2d") return rope;
   if (op == "depthwise_conv3x3")
     return [name = std::string(case_name)](const Tensors& in) { return conv(name, in); };
+  if (op == "swiglu_fast_weights")
+    return case_name.starts_with("apply") ? swiglu_apply : swiglu_gradient;
+  if (op == "newton_schulz")
+    return [name = std::string(case_name)](const Tensors& in) { return newton_schulz(name, in); };
+  if (op == "fast_weight_update") return fast_weight_update;
   return {};
 }
 

@@ -26,9 +26,9 @@ ConvNorm::ConvNorm(const ConvNormOptions& options) : options_(options) {
 
 at::Tensor ConvNorm::linear(const at::Tensor& x, ops::Backend backend) const {
   const at::Tensor rows = x.permute({0, 2, 3, 1});  // [B,H,W,in], contiguous for channels-last x
-  const ops::LinearEpilogue epilogue{options_.relu && !norm_ ? ops::LinearActivation::relu
-                                                             : ops::LinearActivation::none};
-  return packed_linear(rows, packed_, conv_->weight.flatten(1), conv_->bias, epilogue, backend)
+  const ops::LinearFusion fusion{options_.relu && !norm_ ? ops::LinearActivation::relu
+                                                         : ops::LinearActivation::none};
+  return packed_linear(rows, packed_, conv_->weight.flatten(1), conv_->bias, fusion, backend)
       .permute({0, 3, 1, 2});
 }
 

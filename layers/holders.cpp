@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "layers/holders.h"
 
+#include <ATen/autocast_mode.h>
 #include <torch/torch.h>
 
 namespace ttt::layers {
@@ -17,23 +18,39 @@ Linear::Linear(std::int64_t in, std::int64_t out) {
   bias = register_parameter("bias", torch::empty({out}));
 }
 
-at::Tensor Linear::forward(const at::Tensor& x, const ops::LinearEpilogue& epilogue,
+at::Tensor Linear::forward(const at::Tensor& x, const ops::LinearFusion& fusion,
                            ops::Backend backend) const {
-  return packed_linear(x, packed_, weight, bias, epilogue, backend);
+  return packed_linear(x, packed_, weight, bias, fusion, backend);
+}
+
+bool Linear::computes_into(const at::Tensor& x) const {
+  return packed_fits(packed_, weight, x.scalar_type()) &&
+         !at::autocast::is_autocast_enabled(x.device().type());
+}
+
+void Linear::forward_into(const at::Tensor& out, const at::Tensor& x,
+                          const ops::LinearFusion& fusion, ops::Backend backend) const {
+  ops::linear_out(x, packed_, fusion, out, backend);
 }
 
 void Linear::pack() {
   packed_ = ops::PackedLinear(weight, bias, weight.scalar_type());
 }
 
+bool packed_fits(const ops::PackedLinear& packed, const at::Tensor& weight, at::ScalarType dtype) {
+  return packed.defined() && !at::GradMode::is_enabled() && packed.dtype() == dtype &&
+         packed.weight().const_data_ptr() == weight.const_data_ptr();
+}
+
 at::Tensor packed_linear(const at::Tensor& x, const ops::PackedLinear& packed,
                          const at::Tensor& weight, const at::Tensor& bias,
-                         const ops::LinearEpilogue& epilogue, ops::Backend backend) {
-  const bool usable = packed.defined() && !at::GradMode::is_enabled() &&
-                      packed.dtype() == x.scalar_type() &&
-                      packed.weight().const_data_ptr() == weight.const_data_ptr();
-  if (usable) return ops::linear(x, packed, epilogue, backend);
-  return ops::linear(x, weight, bias, epilogue, backend);
+                         const ops::LinearFusion& fusion, ops::Backend backend) {
+  if (packed_fits(packed, weight, x.scalar_type())) return ops::linear(x, packed, fusion, backend);
+  if (!fusion.norm.defined()) return ops::linear(x, weight, bias, fusion, backend);
+  // A norm of its own, as with gradients: a block that is run again has to give the same.
+  const auto& [norm_weight, norm_bias, epsilon] = fusion.norm;
+  const at::Tensor normed = at::layer_norm(x, {x.size(-1)}, norm_weight, norm_bias, epsilon);
+  return ops::linear(normed, weight, bias, {fusion.activation, fusion.residual}, backend);
 }
 
 void pack_for_inference(torch::nn::Module& model) {

@@ -32,8 +32,14 @@ class Linear : public torch::nn::Module, public Packable {
  public:
   Linear(std::int64_t in, std::int64_t out);
   /// With what is fused behind the product.
-  at::Tensor forward(const at::Tensor& x, const ops::LinearEpilogue& epilogue = {},
+  at::Tensor forward(const at::Tensor& x, const ops::LinearFusion& fusion = {},
                      ops::Backend backend = ops::Backend::automatic) const;
+  /// Whether forward_into can be called for such an input: the weights are packed for its dtype,
+  /// and neither gradients nor autocast stand against it.
+  bool computes_into(const at::Tensor& x) const;
+  /// The same into `out` [..., out], which may be the residual; its rows are evenly spaced.
+  void forward_into(const at::Tensor& out, const at::Tensor& x, const ops::LinearFusion& fusion,
+                    ops::Backend backend) const;
   void pack() override;
 
   at::Tensor weight, bias;
@@ -42,17 +48,23 @@ class Linear : public torch::nn::Module, public Packable {
   ops::PackedLinear packed_;
 };
 
+/// The packed weights are there, of this very weight and for activations of `dtype`, and no
+/// gradients are recorded.
+bool packed_fits(const ops::PackedLinear& packed, const at::Tensor& weight, at::ScalarType dtype);
+
 /// A linear map by the packed weights where they are there, of these very weights and for the dtype
 /// of x, and no gradients are recorded; else by the weights.
 at::Tensor packed_linear(const at::Tensor& x, const ops::PackedLinear& packed,
                          const at::Tensor& weight, const at::Tensor& bias,
-                         const ops::LinearEpilogue& epilogue, ops::Backend backend);
+                         const ops::LinearFusion& fusion, ops::Backend backend);
 
 /// LayerNorm over the last axis with affine weight and bias [dim].
 class LayerNorm : public torch::nn::Module {
  public:
   LayerNorm(std::int64_t dim, double epsilon);
   at::Tensor forward(const at::Tensor& x) const;
+  /// The same as a part of the linear map that reads its result.
+  ops::LinearNorm fused() const { return {weight, bias, epsilon_}; }
 
   at::Tensor weight, bias;
 
@@ -62,7 +74,7 @@ class LayerNorm : public torch::nn::Module {
 };
 
 /// 3×3 depthwise convolution on tokens, zero padding 1. weight [dim,1,3,3], bias [dim].
-/// The owner calls the fused op (kernels/depthwise_conv3x3) with the epilogue it needs.
+/// The owner calls the fused op (kernels/depthwise_conv3x3) with the fusion it needs.
 class DepthwiseConv : public torch::nn::Module {
  public:
   explicit DepthwiseConv(std::int64_t dim);

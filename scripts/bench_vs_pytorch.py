@@ -5,9 +5,10 @@
 
 usage: bench_vs_pytorch.py [TTT] [--parts forward,training,linear,memory,folder,accuracy]
            [--only TEXT] [--rounds N] [--repetitions N] [--threads N] [--data cifar10.tar]
-           [--output FILE] [--write] [--check] [--quick]
+           [--output FILE] [--add] [--write] [--check] [--quick]
 TTT is the program (default: build/release/apps/ttt). PyTorch's side is in pytorch_baseline/; that it
-computes the same scores is checked first. --write puts the table into README.md and the plot into
+computes the same scores is checked first. --add keeps the other parts of FILE, if they were
+measured with the same program on the same machine. --write puts the table into README.md and the plot into
 docs/; --check exits with 1 where a ratio falls short, the last line naming it; --quick is one short
 round, for a look at whether everything runs.
 """
@@ -35,6 +36,7 @@ def parse_arguments():
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--data", help="cifar10.tar, for the part accuracy")
     parser.add_argument("--output", default=str(ROOT / "build/bench_vs_pytorch.json"))
+    parser.add_argument("--add", action="store_true")
     parser.add_argument("--write", action="store_true")
     parser.add_argument("--check", action="store_true")
     parser.add_argument("--quick", action="store_true")
@@ -68,6 +70,19 @@ def describe(options):
             "rounds": options.rounds, "repetitions": options.repetitions}
 
 
+def earlier_parts(options, about):
+    """What --output holds, for --add."""
+    path = pathlib.Path(options.output)
+    if not options.add or not path.is_file():
+        return {}
+    earlier = json.loads(path.read_text(encoding="utf-8"))
+    for key, value in about.items():
+        if earlier["about"].get(key) != value:
+            sys.exit(f"error: {path} was measured with {key} {earlier['about'].get(key)}, this is "
+                     f"{value}\nhint: measure all parts again, or give another --output")
+    return {part: earlier[part] for part in PARTS if part in earlier}
+
+
 def main():
     options = parse_arguments()
     environment.enter()
@@ -77,7 +92,8 @@ def main():
 
     if set(options.parts) & {"forward", "training"}:
         logits.check(options, ["vit3_t", "hvit3_t"])
-    result = {"about": describe(options)}
+    about = describe(options)
+    result = {"about": about, **earlier_parts(options, about)}
     for part in options.parts:
         print(f"measuring: {part}", file=sys.stderr, flush=True)
         result[part] = getattr(parts, part)(options)

@@ -2,8 +2,9 @@
 # SPDX-FileCopyrightText: The ttt authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# Builds for this machine's GPU, runs every GPU test and a short benchmark, and writes one JSON file;
-# a few minutes. Exit status: 0 all passed, 1 something failed, 7 no GPU.
+# Builds for this machine's GPU, runs every GPU test, `ttt selftest` on all backends and a short
+# benchmark, at most eight minutes, and writes one JSON file. Exit status: 0 all passed, 1 something
+# failed, 7 no GPU.
 #
 #   scripts/gpu_check.sh [OUT.json]                  default: gpu_check.json
 #   scripts/gpu_check.sh --pack FOLDER               builds for all GPUs, or $TTT_CUDA_ARCHS ("90;120"),
@@ -12,9 +13,9 @@
 #                                                    is all there is: $TTT_LIBTORCH, or python3's torch
 set -euo pipefail
 
-programs=(test_cuda_standalone test_kernels_cuda bench_cuda_ops)
-test_limit=180 # seconds, for each program
-bench_limit=150
+programs=(test_cuda_standalone test_kernels_cuda ttt bench_cuda_ops)
+# Seconds for each; eight minutes together.
+declare -A limits=([test_cuda_standalone]=120 [test_kernels_cuda]=120 [ttt]=120 [bench_cuda_ops]=120)
 
 die() { printf 'error: %s\nhint: %s\n' "$1" "$2" >&2; exit "${3:-1}"; }
 
@@ -60,12 +61,13 @@ print(os.path.join(os.path.dirname(u.find_spec("torch").origin), "lib"))'
 run() {
   local name
   for name in "${programs[@]}"; do
-    local arguments=(--gtest_output="json:$reports/$name.json") limit=$test_limit status=0
-    if [[ $name == bench_* ]]; then
-      arguments=(--benchmark_out="$reports/$name.json" --benchmark_out_format=json)
-      limit=$bench_limit
-    fi
-    timeout "$limit" "$(find_program "$name")" "${arguments[@]}" >&2 || status=$?
+    local status=0 report=$reports/$name.json arguments
+    case $name in
+      ttt) arguments=(selftest --output "$report") ;;
+      bench_*) arguments=(--benchmark_out="$report" --benchmark_out_format=json) ;;
+      *) arguments=(--gtest_output="json:$report") ;;
+    esac
+    timeout "${limits[$name]}" "$(find_program "$name")" "${arguments[@]}" >&2 || status=$?
     printf '%s\n' "$status" >"$reports/$name.status"
   done
 }
@@ -87,6 +89,14 @@ for status_file in sorted(reports.glob("*.status")):
                                                            "GFLOP/s") if k in b})
         passed = status == 0 and bool(result["benchmarks"])
         result["benchmark_exit_status"] = status
+    elif program == "ttt":
+        rows = [r for r in data.get("results", []) if r["kind"] != "backend"]
+        failed = [f'{r["name"]} {r["backend"]} {r["dtype"]}: {r["error"]}' for r in rows
+                  if r["status"] != "ok"]
+        checked = {b: sum(r["backend"] == b for r in rows) for b in ("reference", "cpu", "cuda")}
+        passed = status == 0 and all(checked.values()) and not failed
+        result["selftest"] = {"exit_status": status, "checks": checked, "failed": failed,
+                              "time_ms": data.get("summary", {}).get("total_time_ms")}
     else:
         cases = [c for suite in data.get("testsuites", []) for c in suite["testsuite"]]
         names = lambda wanted: [f'{c["classname"]}.{c["name"]}' for c in cases if wanted(c)]

@@ -26,7 +26,7 @@ PARTS = [
     ("rotary embedding", r"rope|rotate"),
     ("behind the products: bias, activation, residual", r"ttt::ops::\w+::.*(finish|slope|column_sums)"),
     ("packing and transposing of factors", r"ttt::ops::\w+::.*(pack|transpose|convert)"),
-    ("layer norm", r"LayerNorm|layer_norm|RowwiseMoments"),
+    ("layer norm", r"LayerNorm|layer_norm|RowwiseMoments|ttt::ops::\w+::.*normalise"),
     ("kernel: pages", r"\[kernel|\[k\]"),
     ("allocation and copies", r"libc\.so|copy_kernel|copy_|memcpy|memmove|memset"),
     # oneDNN generates its code: it has no symbols and lies in no file.

@@ -3,6 +3,7 @@
 #include "training/curves.h"
 
 #include "core/atomic_file.h"
+#include "core/media/drawing.h"
 #include "core/media/encode_png.h"
 
 #include <nlohmann/json.hpp>
@@ -95,9 +96,7 @@ Range range_of(const std::vector<Series>& series, double (*pick)(std::pair<doubl
   return high > low ? Range{low, high} : Range{low - 0.5, high + 0.5};
 }
 
-void draw_text(cv::Mat& image, const std::string& text, cv::Point at, cv::Scalar color) {
-  cv::putText(image, text, at, cv::FONT_HERSHEY_SIMPLEX, 0.45, color, 1, cv::LINE_AA);
-}
+constexpr double kTextSize = 0.45;
 
 /// One diagram with its axes into a strip of the picture.
 void draw_panel(cv::Mat panel, const std::string& title, const std::vector<Series>& series) {
@@ -114,13 +113,14 @@ void draw_panel(cv::Mat panel, const std::string& title, const std::vector<Serie
     const int py = bottom - static_cast<int>(part * (bottom - kTop));
     const int px = kLeft + static_cast<int>(part * (right - kLeft));
     cv::line(panel, {kLeft, py}, {right, py}, grey, 1);
-    draw_text(panel, fmt::format("{:.3g}", y.low + part * (y.high - y.low)), {8, py + 4}, black);
-    draw_text(panel, fmt::format("{:.0f}", x.low + part * (x.high - x.low)), {px - 20, bottom + 18},
-              black);
+    drawing::draw_text(panel, fmt::format("{:.3g}", y.low + part * (y.high - y.low)), {8, py + 4},
+                       black, kTextSize);
+    drawing::draw_text(panel, fmt::format("{:.0f}", x.low + part * (x.high - x.low)),
+                       {px - 20, bottom + 18}, black, kTextSize);
   }
   cv::rectangle(panel, {kLeft, kTop}, {right, bottom}, black, 1);
   int label = kLeft;
-  draw_text(panel, title, {label, kTop - 10}, black);
+  drawing::draw_text(panel, title, {label, kTop - 10}, black, kTextSize);
   label += 12 * static_cast<int>(title.size());
   for (std::size_t s = 0; s < series.size(); ++s) {
     std::vector<cv::Point> line;
@@ -129,7 +129,8 @@ void draw_panel(cv::Mat panel, const std::string& title, const std::vector<Serie
           kLeft + static_cast<int>((px - x.low) / (x.high - x.low) * (right - kLeft)),
           bottom - static_cast<int>((py - y.low) / (y.high - y.low) * (bottom - kTop)));
     cv::polylines(panel, line, false, kColors[s % kColorCount], 2, cv::LINE_AA);
-    draw_text(panel, series[s].name, {label, kTop - 10}, kColors[s % kColorCount]);
+    drawing::draw_text(panel, series[s].name, {label, kTop - 10}, kColors[s % kColorCount],
+                       kTextSize);
     label += 10 * static_cast<int>(series[s].name.size()) + 20;
   }
 }
@@ -167,10 +168,8 @@ std::vector<Panel> panels_of(const std::vector<Json>& steps, const std::vector<J
 }
 
 void draw_curves(const std::vector<Panel>& panels, const std::filesystem::path& path) {
-  const int height = static_cast<int>(panels.size()) * kPanelHeight;
-  Image picture{kWidth, height, {}};
-  picture.rgb.assign(std::size_t{3} * kWidth * static_cast<std::size_t>(height), 255);
-  cv::Mat image(picture.height, picture.width, CV_8UC3, picture.rgb.data());
+  Image picture = drawing::blank(kWidth, static_cast<int>(panels.size()) * kPanelHeight);
+  const cv::Mat image = drawing::canvas_of(picture);
   int top = 0;
   for (const Panel& panel : panels) {
     draw_panel(image.rowRange(top, top + kPanelHeight), panel.title, panel.series);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "vision/block.h"
 
+#include "layers/feed_forward.h"
 #include "layers/initialize.h"
 #include "vision/drop_path.h"
 #include "vision/token_ops.h"
@@ -17,12 +18,19 @@ Mlp::Mlp(std::int64_t dim, std::int64_t hidden, bool depthwise) {
   fc2_ = register_module("fc2", std::make_shared<layers::Linear>(hidden, dim));
 }
 
-at::Tensor Mlp::forward(const at::Tensor& x, Grid grid, const ForwardContext& context,
-                        const at::Tensor& residual) const {
-  at::Tensor hidden =
-      fc1_->forward(x, {.activation = ops::LinearActivation::gelu}, context.backend);  // [B,N,4C]
-  if (dwc_) hidden = depthwise_gelu(hidden, *dwc_, grid, context);                     // [B,N,4C]
-  return fc2_->forward(hidden, {.residual = residual}, context.backend);               // [B,N,C]
+at::Tensor Mlp::forward(const MixerInput& input, Grid grid, const ForwardContext& context) const {
+  constexpr auto kGelu = ops::LinearActivation::gelu;
+  if (!dwc_ && input.add_input && input.norm != nullptr &&
+      layers::add_feed_forward(input.x, *input.norm, *fc1_, kGelu, *fc2_, context.backend))
+    return input.x;
+  at::Tensor hidden = fc1_->forward(input.x, {.activation = kGelu, .norm = input.fused_norm()},
+                                    context.backend);               // [B,N,4C]
+  if (dwc_) hidden = depthwise_gelu(hidden, *dwc_, grid, context);  // [B,N,4C]
+  if (input.add_input && fc2_->computes_into(input.x)) {
+    fc2_->forward_into(input.x, hidden, {.residual = input.x}, context.backend);
+    return input.x;
+  }
+  return fc2_->forward(hidden, {.residual = input.residual()}, context.backend);  // [B,N,C]
 }
 
 void Mlp::initialize(at::Generator generator) {
@@ -48,17 +56,16 @@ Block::Block(const BlockOptions& options) : index_(options.index) {
 at::Tensor Block::forward(const at::Tensor& input, Grid grid, const ops::RopeTable* rope,
                           const ForwardContext& context, const std::string& name) const {
   at::Tensor x = position_encoding(input, *cpe_, grid, context, name + ".cpe");  // [B,N,C]
-  const at::Tensor normed = norm1_->forward(x);                                  // [B,N,C]
-  context.emit(name + ".norm1", normed);
   // The last projections add the residual stream, unless a branch is wanted by itself.
   if (!context.trace && !context.branch_factors.defined()) {
-    x = attn_->forward(normed, grid, rope, context, name + ".attn", x);  // [B,N,C]
-    return mlp_->forward(norm2_->forward(x), grid, context, x);          // [B,N,C]
+    x = attn_->forward({x, norm1_.get(), true}, grid, rope, context, name + ".attn");  // [B,N,C]
+    return mlp_->forward({x, norm2_.get(), true}, grid, context);                      // [B,N,C]
   }
+  if (context.trace) context.emit(name + ".norm1", norm1_->forward(x));
   const at::Tensor attn =
-      attn_->forward(normed, grid, rope, context, name + ".attn", {});  // [B,N,C]
+      attn_->forward({x, norm1_.get()}, grid, rope, context, name + ".attn");  // [B,N,C]
   x = x + apply_branch_factor(attn, context, index_, Branch::attention);
-  const at::Tensor mlp = mlp_->forward(norm2_->forward(x), grid, context, {});  // [B,N,C]
+  const at::Tensor mlp = mlp_->forward({x, norm2_.get()}, grid, context);  // [B,N,C]
   context.emit(name + ".mlp", mlp);
   x = x + apply_branch_factor(mlp, context, index_, Branch::mlp);
   context.emit(name, x);

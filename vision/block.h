@@ -24,9 +24,8 @@ struct BlockOptions {
 class Mlp : public torch::nn::Module {
  public:
   Mlp(std::int64_t dim, std::int64_t hidden, bool depthwise);
-  /// x [B,N,C] -> [B,N,C], plus `residual` if it is defined.
-  at::Tensor forward(const at::Tensor& x, Grid grid, const ForwardContext& context,
-                     const at::Tensor& residual) const;
+  /// Tokens on the grid -> [B,N,C].
+  at::Tensor forward(const MixerInput& input, Grid grid, const ForwardContext& context) const;
   void initialize(at::Generator generator);
 
  private:

@@ -125,7 +125,7 @@ ClassificationOutput Classifier::run(const at::Tensor& images,
                                      const ForwardContext& context) const {
   const c10::InferenceMode inference;
   try {
-    const auto output = model_->forward(images.to(device_, dtype_), context);
+    const auto output = model_->forward(images.to(device_), context);
     return {output.logits.to(at::kCPU, at::kFloat), output.features.to(at::kCPU, at::kFloat)};
   } catch (const std::bad_alloc&) {
     throw Error(ErrorKind::memory, "not enough memory for a batch", "", "give a smaller --batch");

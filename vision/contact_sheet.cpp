@@ -3,6 +3,7 @@
 #include "vision/contact_sheet.h"
 
 #include "core/error.h"
+#include "core/media/drawing.h"
 
 #include <opencv2/imgproc.hpp>
 #include <spdlog/fmt/fmt.h>
@@ -19,37 +20,7 @@ constexpr int kLine = 18;
 constexpr double kAspect = 1.5;  // of the sheet, about
 constexpr int kMaxColumns = 20;
 
-const cv::Scalar kBlack(30, 30, 30), kGrey(225, 225, 225), kBar(190, 215, 245);
-const cv::Scalar kGreen(40, 160, 70), kRed(215, 50, 50);
-
-/// OpenCV's fonts know ASCII only.
-std::string drawable(const std::string& text) {
-  std::string result;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if ((byte & 0xC0U) == 0x80U) continue;  // the rest of a UTF-8 character
-    result += byte >= 0x20 && byte < 0x7F ? c : '?';
-  }
-  return result;
-}
-
-constexpr double kFontScale = 0.42;
-
-int text_width(const std::string& text) {
-  int baseline = 0;
-  return cv::getTextSize(text, cv::FONT_HERSHEY_SIMPLEX, kFontScale, 1, &baseline).width;
-}
-
-std::string shortened(std::string text, int width) {
-  text = drawable(text);
-  if (text_width(text) <= width) return text;
-  while (!text.empty() && text_width(text + "..") > width) text.pop_back();
-  return text + "..";
-}
-
-void draw_text(cv::Mat& sheet, const std::string& text, cv::Point at) {
-  cv::putText(sheet, text, at, cv::FONT_HERSHEY_SIMPLEX, kFontScale, kBlack, 1, cv::LINE_AA);
-}
+const cv::Scalar kGrey(225, 225, 225), kBar(190, 215, 245), kGreen(40, 160, 70), kRed(215, 50, 50);
 
 /// A class name at the left, its probability at the right, over a bar as long as the probability.
 void draw_score(cv::Mat& sheet, const std::pair<std::string, double>& score, cv::Point corner) {
@@ -57,28 +28,19 @@ void draw_score(cv::Mat& sheet, const std::pair<std::string, double>& score, cv:
   cv::rectangle(sheet, {corner.x, corner.y, static_cast<int>(std::lround(part * kPicture)), kLine},
                 kBar, cv::FILLED);
   const std::string percent = fmt::format("{:.1f}%", 100 * score.second);
-  const int width = text_width(percent);
-  draw_text(sheet, shortened(score.first, kPicture - width - 8), {corner.x + 2, corner.y + 13});
-  draw_text(sheet, percent, {corner.x + kPicture - width - 2, corner.y + 13});
+  const int width = drawing::text_width(percent);
+  drawing::draw_text(sheet, drawing::fitted(score.first, kPicture - width - 8),
+                     {corner.x + 2, corner.y + 13});
+  drawing::draw_text(sheet, percent, {corner.x + kPicture - width - 2, corner.y + 13});
 }
 
-/// Small pictures grow without smoothing, so that their pixels stay what the model saw.
 Image thumbnail_of(const Image& picture) {
   const int side = std::max(picture.width, picture.height);
-  const auto scaled = [&](int length) {
+  const auto fit = [&](int length) {
     return std::max(1,
                     static_cast<int>(std::lround(static_cast<double>(length) * kPicture / side)));
   };
-  Image result{scaled(picture.width), scaled(picture.height), {}};
-  result.rgb.resize(static_cast<std::size_t>(result.width) *
-                    static_cast<std::size_t>(result.height) * 3);
-  // OpenCV has no Mat over const memory; the source is only read.
-  const cv::Mat source(picture.height, picture.width, CV_8UC3,
-                       const_cast<std::uint8_t*>(picture.rgb.data()));
-  cv::Mat target(result.height, result.width, CV_8UC3, result.rgb.data());
-  cv::resize(source, target, target.size(), 0, 0,
-             side < kPicture ? cv::INTER_NEAREST : cv::INTER_AREA);
-  return result;
+  return drawing::scaled(picture, fit(picture.width), fit(picture.height));
 }
 
 }  // namespace
@@ -103,10 +65,9 @@ Image ContactSheet::draw() const {
   const int columns =
       std::clamp(static_cast<int>(std::lround(ideal)), 1, std::min(count, kMaxColumns));
   const int rows = (count + columns - 1) / columns;
-  Image result{columns * (kPicture + kGap) + kGap, rows * (tile_height + kGap) + kGap, {}};
-  result.rgb.assign(
-      static_cast<std::size_t>(result.width) * static_cast<std::size_t>(result.height) * 3, 255);
-  cv::Mat sheet(result.height, result.width, CV_8UC3, result.rgb.data());
+  Image result =
+      drawing::blank(columns * (kPicture + kGap) + kGap, rows * (tile_height + kGap) + kGap);
+  cv::Mat sheet = drawing::canvas_of(result);
   for (int i = 0; i < static_cast<int>(tiles_.size()); ++i) {
     const Tile& tile = tiles_[static_cast<std::size_t>(i)];
     const cv::Point corner(kGap + i % columns * (kPicture + kGap),
@@ -114,17 +75,17 @@ Image ContactSheet::draw() const {
     const cv::Rect frame(corner.x, corner.y, kPicture, kPicture);
     cv::rectangle(sheet, frame, kGrey, cv::FILLED);
     if (tile.thumbnail.rgb.empty()) {
-      draw_text(sheet, shortened(tile.reason, kPicture - 8),
-                {corner.x + 4, corner.y + kPicture / 2});
+      drawing::draw_text(sheet, drawing::fitted(tile.reason, kPicture - 8),
+                         {corner.x + 4, corner.y + kPicture / 2});
     } else {
       const Image& small = tile.thumbnail;
-      cv::Mat(small.height, small.width, CV_8UC3, const_cast<std::uint8_t*>(small.rgb.data()))
-          .copyTo(
-              sheet(cv::Rect(corner.x + (kPicture - small.width) / 2,
-                             corner.y + (kPicture - small.height) / 2, small.width, small.height)));
+      drawing::draw_picture(
+          sheet, small,
+          corner + cv::Point((kPicture - small.width) / 2, (kPicture - small.height) / 2));
     }
     if (tile.caption.right) cv::rectangle(sheet, frame, *tile.caption.right ? kGreen : kRed, 3);
-    draw_text(sheet, shortened(tile.caption.title, kPicture), {corner.x, corner.y + kPicture + 14});
+    drawing::draw_text(sheet, drawing::fitted(tile.caption.title, kPicture),
+                       {corner.x, corner.y + kPicture + 14});
     for (std::size_t s = 0; s < std::min(tile.caption.scores.size(), kScores); ++s)
       draw_score(sheet, tile.caption.scores[s],
                  {corner.x, corner.y + kPicture + kLine * (1 + static_cast<int>(s)) + 2});

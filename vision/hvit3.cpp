@@ -152,8 +152,9 @@ class HVit3 : public ClassificationModel {
   ClassificationOutput forward(const at::Tensor& images,
                                const ForwardContext& context) const override {
     check_image_size(images.size(3), images.size(2), size_multiple());
-    at::Tensor x = images.contiguous(at::MemoryFormat::ChannelsLast);     // [B,3,H,W]
-    x = map_to_tokens(patch_embed_->forward(x, context, "patch_embed"));  // [B,N,C0]
+    const at::ScalarType dtype = head_->weight.scalar_type();
+    at::Tensor x = images.to(dtype).contiguous(at::MemoryFormat::ChannelsLast);  // [B,3,H,W]
+    x = map_to_tokens(patch_embed_->forward(x, context, "patch_embed"));         // [B,N,C0]
     context.emit("patch_embed", x);
     Grid grid{images.size(2) / 4, images.size(3) / 4};
     for (std::size_t i = 0; i < stages_.size(); ++i)

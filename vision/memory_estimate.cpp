@@ -27,21 +27,26 @@ std::int64_t inner_maps(const InnerConfig& inner) {
   }
 }
 
-/// Elements that a transformer block holds at once: the residual stream, its normalised copy, and
-/// either the TTT part (qkv, mixed, projection) or the MLP part (`mlp_maps` hidden maps, result).
+/// Elements that a transformer block holds at once: its input, the residual stream, and either the
+/// TTT part or the MLP part (`mlp_maps` hidden maps). Both write their results into the stream, the
+/// published TTT block its inner ones into the projection qkv; others hold the normalised tokens,
+/// the mixed ones, and the result.
 template <typename Config>
 std::int64_t block_elements(const Config& c, std::int64_t tokens, std::int64_t dim,
                             std::int64_t heads, std::int64_t mlp_maps) {
   const std::int64_t head_dim = dim / heads;
-  const std::int64_t inner =
-      3 * dim + 3 * head_dim + dim + head_dim + dim + inner_maps(c.inner) * dim;
-  const std::int64_t mlp = mlp_maps * c.mlp_ratio * dim + dim;
+  const std::int64_t projection = 3 * dim + 3 * head_dim;
+  const std::int64_t inner = c.inner.is_published()
+                                 ? projection
+                                 : projection + 3 * dim + head_dim + inner_maps(c.inner) * dim;
+  const std::int64_t mlp = mlp_maps * c.mlp_ratio * dim;
   return tokens * (2 * dim + std::max(inner, mlp));
 }
 
 std::int64_t activation_elements(const Vit3Config& c, std::int64_t width, std::int64_t height) {
   const std::int64_t tokens = (width / c.patch) * (height / c.patch);
-  return block_elements(c, tokens, c.dim, c.heads, /*mlp_maps=*/1);
+  // The MLP works on a few rows at a time.
+  return block_elements(c, tokens, c.dim, c.heads, /*mlp_maps=*/0);
 }
 
 std::int64_t activation_elements(const HVit3Config& c, std::int64_t width, std::int64_t height) {

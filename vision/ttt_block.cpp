@@ -56,32 +56,37 @@ TttBlock::Projections TttBlock::split(const at::Tensor& qkv, Grid grid) const {
   return {tokens(0), tokens(1), tokens(2), map(0), map(1), map(2)};
 }
 
-at::Tensor TttBlock::forward(const at::Tensor& x, Grid grid, const ops::RopeTable* rope,
-                             const ForwardContext& context, const std::string& name,
-                             const at::Tensor& residual) const {
-  const at::Tensor qkv = qkv_->forward(x, {}, context.backend);  // [B,N,3C+3d]
+at::Tensor TttBlock::forward(const MixerInput& input, Grid grid, const ops::RopeTable* rope,
+                             const ForwardContext& context, const std::string& name) const {
+  const at::Tensor qkv =
+      qkv_->forward(input.x, {.norm = input.fused_norm()}, context.backend);  // [B,N,3C+3d]
   context.emit(name + ".qkv", qkv);
   Projections p = split(qkv, grid);
   if (rope != nullptr) rotate(p, *rope, context, name);
 
-  const auto [weights, kernels] = step(p, context);  // [B,heads,d,d] each, [B,3,3,d]
+  const SteppedModels stepped = step(p, context);
+  const auto& [weights, kernels] = stepped;
   if (context.reports != nullptr)
     context.reports->push_back(
         report_inner_step(name, {p.k1, p.v1, initial_weights(w1_, w2_), weights},
-                          {p.k2, p.v2, initial_kernels(w3_, x.size(0)), kernels}, context));
+                          {p.k2, p.v2, initial_kernels(w3_, qkv.size(0)), kernels}, context));
   context.emit(name + ".W1", weights.w1);
   context.emit(name + ".W2", weights.w2);
   if (context.trace) context.emit(name + ".W3", ops::depthwise_conv_weight(kernels));
 
-  const at::Tensor mixed = apply(p, weights, kernels, context);  // [B,N,C+d]
+  const at::Tensor mixed = apply(p, qkv, stepped, context);  // [B,N,C+d]
   context.emit(name + ".x1x2", mixed);
-  const at::Tensor out = proj_->forward(mixed, {.residual = residual}, context.backend);  // [B,N,C]
+  if (input.add_input && proj_->computes_into(input.x)) {
+    proj_->forward_into(input.x, mixed, {.residual = input.x}, context.backend);
+    return input.x;
+  }
+  const at::Tensor out =
+      proj_->forward(mixed, {.residual = input.residual()}, context.backend);  // [B,N,C]
   context.emit(name + ".out", out);
   return out;
 }
 
-std::pair<ops::InnerWeights, at::Tensor> TttBlock::step(const Projections& p,
-                                                        const ForwardContext& context) const {
+TttBlock::SteppedModels TttBlock::step(const Projections& p, const ForwardContext& context) const {
   if (!context.inner_update) return {initial_weights(w1_, w2_), initial_kernels(w3_, p.k1.size(0))};
   return {ops::gated_linear_step(p.k1, p.v1, w1_, w2_, context.backend),
           ops::depthwise_step(p.k2, p.v2, w3_, context.backend)};
@@ -104,15 +109,21 @@ void TttBlock::rotate(Projections& p, const ops::RopeTable& rope, const ForwardC
   context.emit(name + ".rope_k", grid_view(p.k1));
 }
 
-at::Tensor TttBlock::apply(const Projections& p, const ops::InnerWeights& weights,
-                           const at::Tensor& kernels, const ForwardContext& context) const {
+at::Tensor TttBlock::apply(const Projections& p, const at::Tensor& qkv,
+                           const SteppedModels& stepped, const ForwardContext& context) const {
+  const auto& [weights, kernels] = stepped;
   if (records_gradients(p.q1)) {
     const at::Tensor x1 = ops::gated_linear_apply(p.q1, weights, context.backend);
     const at::Tensor x2 = ops::depthwise_apply(p.q2, kernels, context.backend);
     return at::cat({x1, x2.flatten(1, 2)}, 2);
   }
+  // The first answers replace their queries, the second ones keys that nobody reads any more: the
+  // operand of the last projection needs no memory of its own. A trace keeps what it has seen.
+  const bool in_place = qkv.is_cpu() && context.backend != ops::Backend::cuda && !context.trace;
+  const std::int64_t width = dim_ + head_dim_;
   const at::Tensor mixed =
-      at::empty({p.q1.size(0), p.q1.size(1), dim_ + head_dim_}, p.q1.options());
+      in_place ? qkv.narrow(2, 0, width)
+               : at::empty({qkv.size(0), qkv.size(1), width}, qkv.options());  // [B,N,C+d]
   ops::gated_linear_apply_out(p.q1, weights, mixed.narrow(2, 0, dim_), context.backend);
   const at::Tensor x2 = mixed.narrow(2, dim_, head_dim_);
   ops::depthwise_apply_out(p.q2, kernels, x2.unflatten(1, {p.q2.size(1), p.q2.size(2)}),

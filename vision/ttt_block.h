@@ -8,7 +8,6 @@
 
 #include <memory>
 #include <string>
-#include <utility>
 
 namespace ttt::vision {
 
@@ -19,21 +18,24 @@ namespace ttt::vision {
 class TttBlock : public TokenMixer {
  public:
   TttBlock(std::int64_t dim, std::int64_t heads);
-  at::Tensor forward(const at::Tensor& x, Grid grid, const ops::RopeTable* rope,
-                     const ForwardContext& context, const std::string& name,
-                     const at::Tensor& residual) const override;
+  at::Tensor forward(const MixerInput& input, Grid grid, const ops::RopeTable* rope,
+                     const ForwardContext& context, const std::string& name) const override;
   void initialize(at::Generator generator) override;
 
  private:
   struct Projections;
+  struct SteppedModels {
+    ops::InnerWeights weights;  ///< [B,heads,d,d] each
+    at::Tensor kernels;         ///< [B,3,3,d]
+  };
   Projections split(const at::Tensor& qkv, Grid grid) const;
   void rotate(Projections& p, const ops::RopeTable& rope, const ForwardContext& context,
               const std::string& name) const;
   /// The stepped inner weights, or the initial ones where the update is switched off.
-  std::pair<ops::InnerWeights, at::Tensor> step(const Projections& p,
-                                                const ForwardContext& context) const;
-  at::Tensor apply(const Projections& p, const ops::InnerWeights& weights,
-                   const at::Tensor& kernels, const ForwardContext& context) const;
+  SteppedModels step(const Projections& p, const ForwardContext& context) const;
+  /// x1|x2 [B,N,C+d]; without gradients and traces in the place of `qkv`'s queries and first keys.
+  at::Tensor apply(const Projections& p, const at::Tensor& qkv, const SteppedModels& stepped,
+                   const ForwardContext& context) const;
 
   std::int64_t dim_, heads_, head_dim_;
   at::Tensor w1_, w2_, w3_;

@@ -9,7 +9,10 @@
 #include "vision/classification_model.h"
 #include "vision/token_ops.h"
 
+#include <ATen/autocast_mode.h>
 #include <torch/torch.h>
+
+#include <algorithm>
 
 namespace ttt::vision {
 namespace {
@@ -18,15 +21,25 @@ constexpr double kLayerNormEpsilon = 1e-6;
 constexpr std::int64_t kImageChannels = 3;
 constexpr const char* kHint = "`ttt list models` shows dimensions that work";
 
-class PatchEmbed : public torch::nn::Module {
+/// Pictures [B,3,H,W] in the weights' dtype or in float -> tokens [B,N,C].
+class PatchEmbed : public torch::nn::Module, public layers::Packable {
  public:
   PatchEmbed(std::int64_t patch, std::int64_t dim) : patch_(patch) {
     proj_ = register_module("proj", std::make_shared<Projection>(patch, dim));
   }
 
-  at::Tensor forward(const at::Tensor& images) const {
-    const at::Tensor map = at::conv2d(images, proj_->weight, proj_->bias, patch_);  // [B,C,h,w]
-    return map.flatten(2).transpose(1, 2).contiguous();                             // [B,N,C]
+  at::Tensor forward(const at::Tensor& images, ops::Backend backend) const {
+    const at::ScalarType dtype = proj_->weight.scalar_type();
+    if (images.is_cpu() && !at::autocast::is_autocast_enabled(at::kCPU) &&
+        layers::packed_fits(packed_, proj_->weight, dtype))
+      return project_patches(images, backend);
+    const at::Tensor map =
+        at::conv2d(images.to(dtype), proj_->weight, proj_->bias, patch_);  // [B,C,h,w]
+    return map.flatten(2).transpose(1, 2).contiguous();                    // [B,N,C]
+  }
+
+  void pack() override {
+    packed_ = ops::PackedLinear(proj_->weight.flatten(1), proj_->bias, proj_->weight.scalar_type());
   }
 
   void initialize(at::Generator generator) {
@@ -42,8 +55,33 @@ class PatchEmbed : public torch::nn::Module {
     at::Tensor weight, bias;
   };
 
+  /// The convolution as a linear map of patches, some rows of the grid at a time: neither the
+  /// pictures nor their patches are held a second time.
+  at::Tensor project_patches(const at::Tensor& images, ops::Backend backend) const {
+    constexpr std::int64_t kPatches = 512;
+    const std::int64_t batch = images.size(0), h = images.size(2) / patch_,
+                       w = images.size(3) / patch_, step = std::max<std::int64_t>(1, kPatches / w);
+    const at::TensorOptions options = images.options().dtype(packed_.dtype());
+    const at::Tensor out = at::empty({batch, h * w, packed_.out()}, options);  // [B,N,C]
+    const at::Tensor patches =
+        at::empty({std::min(step, h), w, kImageChannels, patch_, patch_}, options);
+    for (std::int64_t b = 0; b < batch; ++b)
+      for (std::int64_t row = 0; row < h; row += step) {
+        const std::int64_t rows = std::min(step, h - row);
+        const at::Tensor strip = images[b].narrow(1, row * patch_, rows * patch_);
+        const at::Tensor part = patches.narrow(0, 0, rows);
+        part.copy_(strip.unflatten(1, {rows, patch_})
+                       .unflatten(3, {w, patch_})
+                       .permute({1, 3, 0, 2, 4}));  // [rows,w,3,p,p]
+        ops::linear_out(part.view({rows * w, packed_.in()}), packed_, {},
+                        out[b].narrow(0, row * w, rows * w), backend);
+      }
+    return out;
+  }
+
   std::int64_t patch_;
   std::shared_ptr<Projection> proj_;
+  ops::PackedLinear packed_;
 };
 
 BlockOptions block_options(const Vit3Config& config, std::int64_t index) {
@@ -74,7 +112,7 @@ class Vit3 : public ClassificationModel {
                                const ForwardContext& context) const override {
     check_image_size(images.size(3), images.size(2), size_multiple());
     const Grid grid{images.size(2) / config_.patch, images.size(3) / config_.patch};
-    at::Tensor x = patch_embed_->forward(images);  // [B,N,C]
+    at::Tensor x = patch_embed_->forward(images, context.backend);  // [B,N,C]
     context.emit("patch_embed", x);
     for (std::size_t i = 0; i < blocks_.size(); ++i)
       x = run_block(

@@ -8,11 +8,15 @@
 #include "apps/common/text.h"
 #include "core/error.h"
 #include "core/log.h"
+#include "core/nearest.h"
+#include "kernels/registry.h"
+#include "vision/model_catalog.h"
 
 #include <spdlog/fmt/fmt.h>
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <sstream>
@@ -179,10 +183,48 @@ Json summary_of(const BenchOptions& options, const Comparison& comparison, const
   return result;
 }
 
+struct SubjectName {
+  std::string name;
+  std::string_view kind, option;
+};
+
+std::vector<SubjectName> subject_names() {
+  std::vector<SubjectName> all;
+  for (const ops::Op& op : ops::registry())
+    all.push_back({std::string(op.name), "an operation", "--op"});
+  for (const vision::ModelPreset& preset : vision::model_presets())
+    for (const std::string_view name : {preset.name, preset.official_name})
+      all.push_back({std::string(name), "a model", "--model"});
+  return all;
+}
+
+/// A word without a flag is a file to compare, but may have been meant as what to measure.
+void check_not_a_subject(const std::string& word) {
+  std::error_code ignored;
+  const std::filesystem::file_status status = std::filesystem::status(word, ignored);
+  if (std::filesystem::exists(status) && !std::filesystem::is_directory(status)) return;
+  if (word.find_first_of("./") != std::string::npos) return;
+  const std::vector<SubjectName> subjects = subject_names();
+  std::vector<std::string> names;
+  for (const SubjectName& subject : subjects) names.push_back(subject.name);
+  const std::string meant = nearest_name(word, names);
+  for (const SubjectName& subject : subjects) {
+    if (subject.name != meant) continue;
+    const std::string command = fmt::format("`ttt bench {} {}`", subject.option, subject.name);
+    const bool exact = meant == word;
+    throw Error(ErrorKind::usage,
+                exact ? fmt::format("{} is {}, not a result file", word, subject.kind)
+                      : fmt::format("there is no result file \"{}\"", printable(word, 80)),
+                "ttt bench", (exact ? "type " : "to measure something, type ") + command);
+  }
+}
+
 void check_options(const OptionTable& table, const BenchOptions& options) {
+  for (const std::string& word : options.compare) check_not_a_subject(word);
   TTT_CHECK(options.compare.size() == 2, usage,
             fmt::format("--compare needs two files, not {}", options.compare.size()), "--compare",
-            "`ttt bench --compare before.json after.json`");
+            "`ttt bench --compare before.json after.json` compares; `ttt bench --model NAME` or "
+            "`--op NAME` measures");
   for (const char* name : {"op", "case", "model", "weights", "pass", "size", "batch", "dtype",
                            "backend", "threads", "device", "warm-up", "repetitions"})
     TTT_CHECK(table.at(name).origin != "command line", usage,

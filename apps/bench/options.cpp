@@ -17,13 +17,15 @@ void add_subjects(OptionTable& table, BenchOptions& options) {
                  options.op);
   table.add_list({.name = "case",
                   .value = "PATTERN",
-                  .help = "only calls of operations with such a name (* and ? are wildcards)",
+                  .help = "only calls with such a name (* and ? are wildcards): of operations, and "
+                          "reconstruct or render of LaCT-LVSM models",
                   .standard = "the sizes of real models"},
                  options.case_patterns);
   table.add_list({.name = "model",
                   .letter = 'm',
                   .value = "NAME",
-                  .help = "measure this model; `ttt list models` shows them",
+                  .help = "measure this model, for pictures or for novel views; `ttt list models` "
+                          "shows them",
                   .standard = "vit3_t, unless --op or --weights is given",
                   .common = true},
                  options.model);
@@ -48,13 +50,13 @@ void add_sweeps(OptionTable& table, BenchOptions& options) {
                   .value = "WxH",
                   .help = "size of the model's pictures",
                   .unit = "pixels",
-                  .standard = "the model's own",
+                  .standard = "the model's own, 256x256 for novel views",
                   .common = true},
                  options.size);
   table.add_list({.name = "batch",
                   .letter = 'b',
                   .value = "N",
-                  .help = "pictures per pass of a model",
+                  .help = "pictures per pass of a model; views, of a model of novel views",
                   .standard = "1",
                   .common = true},
                  options.batch);

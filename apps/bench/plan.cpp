@@ -2,10 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apps/bench/plan.h"
 
+#include "apps/bench/novel_views.h"
 #include "apps/common/parse_values.h"
 #include "core/error.h"
 #include "core/nearest.h"
 #include "kernels/registry.h"
+#include "nvs/model/config.h"
 #include "vision/classifier.h"
 
 #include <ATen/Parallel.h>
@@ -22,6 +24,7 @@ using Texts = std::vector<std::string>;
 
 constexpr std::int64_t kMaxBatch = 65536;
 constexpr std::int64_t kMaxThreads = 1024;
+constexpr int kNovelViewSide = 256;  // pixels; the models take any size
 
 Texts or_default(const Texts& given, const char* standard) {
   return given.empty() ? Texts{standard} : given;
@@ -83,11 +86,12 @@ void check_op_names(const Texts& asked) {
   }
 }
 
-bool wants_case(const BenchOptions& options, const ops::OpCase& op_case) {
-  if (options.case_patterns.empty()) return op_case.large;
+/// Whether a call of this name is asked for; `standard` where no names are given.
+bool wants_case(const BenchOptions& options, std::string_view name, bool standard) {
+  if (options.case_patterns.empty()) return standard;
   return std::any_of(options.case_patterns.begin(), options.case_patterns.end(),
                      [&](const std::string& pattern) {
-                       return ::fnmatch(pattern.c_str(), op_case.name.c_str(), 0) == 0;
+                       return ::fnmatch(pattern.c_str(), std::string(name).c_str(), 0) == 0;
                      });
 }
 
@@ -119,7 +123,7 @@ void add_ops(BenchPlan& plan, const BenchOptions& options, const Sweeps& sweeps)
     const std::vector<ops::OpCase> cases = op.cases();
     for_each_combination(sweeps, [&](Subject subject) {
       for (const ops::OpCase& op_case : cases) {
-        if (!wants_case(options, op_case)) continue;
+        if (!wants_case(options, op_case.name, op_case.large)) continue;
         any_case = true;
         const auto backend = backend_of(op, subject, plan.device.device);
         if (!backend || (subject.training && !op_case.differentiable)) continue;
@@ -159,16 +163,53 @@ void add_model(BenchPlan& plan, const Sweeps& sweeps, const std::string& name,
   });
 }
 
+/// The calls of a model of novel views, which the shop knows by its name or file.
+void add_novel_views(BenchPlan& plan, const BenchOptions& options, const Sweeps& sweeps,
+                     const std::string& name) {
+  TTT_CHECK(options.pass != "training", unsupported,
+            "training steps of models of novel views aren't measured", "--pass",
+            "leave out --pass; `ttt train` reports how long its steps take");
+  const nvs::LvsmConfig config = novel_view_config(name, options.weights);
+  std::vector<PixelSize> sizes = sweeps.sizes;
+  if (sizes.empty()) sizes.push_back({kNovelViewSide, kNovelViewSide});
+  for (const PixelSize& size : sizes)
+    TTT_CHECK(size.width % config.patch_size == 0 && size.height % config.patch_size == 0, usage,
+              fmt::format("{}x{} can't be cut into patches of {}x{}", size.width, size.height,
+                          config.patch_size, config.patch_size),
+              "--size", fmt::format("use multiples of {}", config.patch_size));
+  for_each_combination(sweeps, [&](Subject subject) {
+    if (subject.training) return;
+    subject.is_op = false;
+    subject.novel_views = true;
+    subject.name = config.name();
+    subject.weights = options.weights;
+    for (const PixelSize& size : sizes)
+      for (const std::int64_t batch : sweeps.batches)
+        for (const std::string_view call : kNovelViewCalls) {
+          if (!wants_case(options, call, true)) continue;
+          subject.op_case = call;
+          subject.width = size.width;
+          subject.height = size.height;
+          subject.batch = batch;
+          plan.subjects.push_back(subject);
+        }
+  });
+}
+
 void add_models(BenchPlan& plan, const BenchOptions& options, const Sweeps& sweeps) {
   TTT_CHECK(options.weights.empty() || options.model.size() <= 1, usage,
             "one weight file holds one model", "--weights, --model", "leave out --model");
   Texts names = options.model;
   if (!options.weights.empty()) {
-    add_model(plan, sweeps, names.empty() ? "" : names[0], options.weights);
-    return;
+    if (is_novel_view_model("", options.weights)) return add_novel_views(plan, options, sweeps, "");
+    return add_model(plan, sweeps, names.empty() ? "" : names[0], options.weights);
   }
   if (names.empty() && options.op.empty()) names = {"vit3_t"};
   for (const std::string& name : names) {
+    if (is_novel_view_model(name, "")) {
+      add_novel_views(plan, options, sweeps, name);
+      continue;
+    }
     vision::find_preset(name);
     add_model(plan, sweeps, name, "");
   }

@@ -14,14 +14,15 @@ namespace ttt::cli {
 /// One thing to measure.
 struct Subject {
   bool is_op = true;
-  std::string name;       ///< of the operation, preset, or model in the weight file
-  std::string op_case;    ///< name of the call; empty for models
+  std::string name;     ///< of the operation, preset, or model in the weight file
+  std::string op_case;  ///< name of the call; of models, only those of novel views have one
+  bool novel_views = false;
   std::string weights;    ///< of a model; empty: random
   bool training = false;  ///< gradients too
   ops::Backend backend = ops::Backend::automatic;
   at::ScalarType dtype = at::ScalarType::Float;
   int threads = 1;
-  // Of models; 0 for operations.
+  // Of models; 0 for operations. The batch of a model of novel views is its views.
   std::int64_t batch = 0, width = 0, height = 0;
 };
 

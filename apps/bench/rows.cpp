@@ -35,7 +35,7 @@ Json row_of(const Subject& subject, c10::Device device) {
   return {{"schema", kSchema},
           {"kind", subject.is_op ? "op" : "model"},
           {"name", subject.name},
-          {"case", subject.is_op ? Json(subject.op_case) : Json(nullptr)},
+          {"case", subject.op_case.empty() ? Json(nullptr) : Json(subject.op_case)},
           {"pass", subject.training ? "training" : "forward"},
           {"backend", ops::to_string(subject.backend)},
           {"isa", vectorised ? Json(ops::to_string(ops::cpu_isa())) : Json(nullptr)},

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The ttt authors
 // SPDX-License-Identifier: Apache-2.0
 #include "apps/bench/rows.h"
+#include "apps/common/renderer_choice.h"
 #include "apps/common/text.h"
 #include "core/error.h"
 
@@ -115,72 +116,52 @@ class ComparisonTable : public ResultRenderer {
 
 std::vector<CsvColumn> columns_of(const std::vector<const char*>& fields) {
   std::vector<CsvColumn> columns;
-  for (const char* name : fields)
-    columns.push_back({name, [name](const Json& row) -> std::string {
-                         const auto found = row.find(name);
-                         if (found == row.end() || found->is_null()) return {};
-                         return found->is_string() ? utf8_text(found->get<std::string>())
-                                                   : dump_json(*found);
-                       }});
+  for (const char* name : fields) columns.push_back(field_column(name));
   return columns;
-}
-
-template <typename TableType>
-std::unique_ptr<ResultRenderer> make_renderer(ResultFormat format, std::size_t name_width,
-                                              const std::vector<const char*>& fields) {
-  switch (format) {
-    case ResultFormat::jsonl:
-      return make_jsonl_renderer();
-    case ResultFormat::json:
-      return make_json_renderer();
-    case ResultFormat::csv:
-      return make_csv_renderer(columns_of(fields));
-    case ResultFormat::table:
-      break;
-  }
-  return std::make_unique<TableType>(name_width);
 }
 
 }  // namespace
 
 std::unique_ptr<ResultRenderer> make_bench_renderer(ResultFormat format, std::size_t name_width) {
-  return make_renderer<Table>(format, name_width,
-                              {"kind",
-                               "name",
-                               "case",
-                               "pass",
-                               "backend",
-                               "isa",
-                               "device",
-                               "dtype",
-                               "threads",
-                               "batch",
-                               "width",
-                               "height",
-                               "status",
-                               "samples",
-                               "passes_per_sample",
-                               "time_ms",
-                               "q1_ms",
-                               "q3_ms",
-                               "min_ms",
-                               "max_ms",
-                               "gflops",
-                               "roofline_gflops",
-                               "roofline_share",
-                               "gbytes_per_s",
-                               "images_per_s",
-                               "memory_mib",
-                               "peak_memory_mib",
-                               "error"});
+  return make_renderer(format,
+                       columns_of({"kind",
+                                   "name",
+                                   "case",
+                                   "pass",
+                                   "backend",
+                                   "isa",
+                                   "device",
+                                   "dtype",
+                                   "threads",
+                                   "batch",
+                                   "width",
+                                   "height",
+                                   "status",
+                                   "samples",
+                                   "passes_per_sample",
+                                   "time_ms",
+                                   "q1_ms",
+                                   "q3_ms",
+                                   "min_ms",
+                                   "max_ms",
+                                   "gflops",
+                                   "roofline_gflops",
+                                   "roofline_share",
+                                   "gbytes_per_s",
+                                   "images_per_s",
+                                   "memory_mib",
+                                   "peak_memory_mib",
+                                   "error"}),
+                       std::make_unique<Table>(name_width));
 }
 
 std::unique_ptr<ResultRenderer> make_comparison_renderer(ResultFormat format,
                                                          std::size_t name_width) {
-  return make_renderer<ComparisonTable>(
-      format, name_width,
-      {"kind", "name", "case", "pass", "backend", "device", "dtype", "threads", "batch", "width",
-       "height", "status", "a_ms", "b_ms", "ratio"});
+  return make_renderer(
+      format,
+      columns_of({"kind", "name", "case", "pass", "backend", "device", "dtype", "threads", "batch",
+                  "width", "height", "status", "a_ms", "b_ms", "ratio"}),
+      std::make_unique<ComparisonTable>(name_width));
 }
 
 }  // namespace ttt::cli

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apps/bench/workload.h"
 
+#include "apps/bench/novel_views.h"
 #include "apps/common/memory.h"
 #include "core/error.h"
 #include "kernels/registry.h"
@@ -93,6 +94,9 @@ struct TrainingStep {
 
 }  // namespace
 
+Workshop::Workshop(c10::Device device)
+    : device_(device), novel_views_(std::make_shared<NovelViewShop>(device)) {}
+
 Workload Workshop::make_op(const Subject& subject) const {
   const ops::OpCase op_case = find_case(find_op(subject.name), subject.op_case);
   Tensors inputs;
@@ -166,9 +170,13 @@ Workload Workshop::make_training(const Subject& subject) const {
 
 Workload Workshop::make(const Subject& subject) {
   if (subject.is_op) return make_op(subject);
+  if (subject.novel_views || subject.training) {
+    classifier_.reset();
+    loaded_.clear();
+  }
+  if (subject.novel_views) return novel_views_->make(subject);
+  novel_views_->forget();
   if (!subject.training) return make_forward(subject);
-  classifier_.reset();
-  loaded_.clear();
   return make_training(subject);
 }
 

@@ -13,6 +13,8 @@ class Classifier;
 
 namespace ttt::cli {
 
+class NovelViewShop;
+
 /// A subject with its tensors, ready to run.
 struct Workload {
   std::function<void()> pass;  ///< returns when the result is there, on GPUs too
@@ -23,7 +25,7 @@ struct Workload {
 /// Makes workloads; keeps the last model, which a sweep asks for again.
 class Workshop {
  public:
-  explicit Workshop(c10::Device device) : device_(device) {}
+  explicit Workshop(c10::Device device);
   /// Throws Error(memory) when the pass would need more than is free.
   Workload make(const Subject& subject);
 
@@ -35,6 +37,7 @@ class Workshop {
   c10::Device device_;
   std::shared_ptr<vision::Classifier> classifier_;
   std::string loaded_;  ///< which it is
+  std::shared_ptr<NovelViewShop> novel_views_;
 };
 
 }  // namespace ttt::cli

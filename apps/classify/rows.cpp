@@ -3,6 +3,7 @@
 #include "apps/classify/rows.h"
 
 #include "apps/classify/table.h"
+#include "apps/common/renderer_choice.h"
 #include "apps/common/text.h"
 
 #include <spdlog/fmt/fmt.h>
@@ -32,27 +33,19 @@ void put_error(Json& row, const Error& error) {
   row["error_kind"] = to_string(error.kind());
 }
 
-std::string field(const Json& row, const char* key) {
-  const auto found = row.find(key);
-  if (found == row.end() || found->is_null()) return {};
-  return found->is_string() ? found->get<std::string>() : dump_json(*found);
-}
-
 /// Column of row[list][place] or row[list][place][key].
 CsvColumn list_column(std::string name, const char* list, std::size_t place, const char* key) {
   return {std::move(name), [list, place, key](const Json& row) {
             const auto found = row.find(list);
             if (found == row.end() || place >= found->size()) return std::string{};
             const Json& entry = (*found)[place];
-            return key == nullptr ? dump_json(entry) : field(entry, key);
+            return key == nullptr ? dump_json(entry) : field_column(key).text(entry);
           }};
 }
 
 std::vector<CsvColumn> csv_columns(const RowSettings& settings) {
   std::vector<CsvColumn> columns;
-  const auto add = [&](const char* name) {
-    columns.push_back({name, [name](const Json& row) { return field(row, name); }});
-  };
+  const auto add = [&](const char* name) { columns.push_back(field_column(name)); };
   for (const char* name : {"input", "status", "error", "error_kind"}) add(name);
   if (settings.labelled)
     for (const char* name : {"target", "target_label", "rank"}) add(name);
@@ -126,17 +119,7 @@ Json inner_json(std::span<const vision::InnerStepReport> reports) {
 
 std::unique_ptr<ResultRenderer> make_classify_renderer(ResultFormat format,
                                                        const RowSettings& settings) {
-  switch (format) {
-    case ResultFormat::jsonl:
-      return make_jsonl_renderer();
-    case ResultFormat::json:
-      return make_json_renderer();
-    case ResultFormat::csv:
-      return make_csv_renderer(csv_columns(settings));
-    case ResultFormat::table:
-      break;
-  }
-  return make_table_renderer(settings);
+  return make_renderer(format, csv_columns(settings), make_table_renderer(settings));
 }
 
 }  // namespace ttt::cli

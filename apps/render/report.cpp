@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apps/render/report.h"
 
+#include "apps/common/renderer_choice.h"
 #include "apps/common/text.h"
 #include "core/error.h"
 
@@ -33,17 +34,26 @@ std::string inner_table(const Json& layers) {
   return text;
 }
 
-/// For people: a line for each picture, then what each scene came to.
+/// For people: a line for each picture or movie, then what each scene came to.
 class TableRenderer : public ResultRenderer {
  public:
   std::string row(const Json& row) override {
-    std::string text;
+    if (joins_movie(row)) {
+      ++frames_;
+      return {};
+    }
+    std::string text = finish_rows();
     const std::string scene = printable(get_name(row, "scene"));
-    if (scene != scene_) text = (scene_.empty() ? "" : "\n") + scene + "\n";
+    if (scene != scene_) text += (scene_.empty() ? "" : "\n") + scene + "\n";
     scene_ = scene;
     if (row["status"] == "error") {
       const std::string view = row.contains("view") ? dump_json(row["view"]) : "";
       return text + fmt::format("  {:>6}  error: {}\n", view, row["error"].get<std::string>());
+    }
+    if (row.contains("file") && !row.contains("psnr")) {
+      held_ = row;
+      frames_ = 1;
+      return text;
     }
     text += fmt::format("  {:>6}", row["view"].get<std::int64_t>());
     if (row.contains("psnr"))
@@ -54,7 +64,7 @@ class TableRenderer : public ResultRenderer {
   }
 
   std::string end(const Json& summary) override {
-    std::string text;
+    std::string text = finish_rows();
     for (const Json& scene : summary["scenes"]) {
       text += fmt::format("\n{}: {} inputs", printable(get_name(scene, "scene")),
                           scene["input_views"].get<std::int64_t>());
@@ -76,7 +86,27 @@ class TableRenderer : public ResultRenderer {
   }
 
  private:
+  /// Whether a row is one more frame of the file of the row before it.
+  bool joins_movie(const Json& row) const {
+    return !held_.is_null() && row["status"] != "error" && !row.contains("psnr") &&
+           get_name(row, "file") == get_name(held_, "file") &&
+           get_name(row, "scene") == get_name(held_, "scene");
+  }
+
+  /// The line of the rows that were held back: a picture, or the frames of a movie as one line.
+  std::string finish_rows() {
+    if (held_.is_null()) return {};
+    const std::string file = printable(get_name(held_, "file"));
+    const std::string text =
+        frames_ == 1 ? fmt::format("  {:>6}  {}\n", held_["view"].get<std::int64_t>(), file)
+                     : fmt::format("  {:>6}  frames in {}\n", frames_, file);
+    held_ = Json();
+    return text;
+  }
+
   std::string scene_;
+  Json held_;  ///< a picture without measurements whose file may get more frames
+  std::int64_t frames_ = 0;
 };
 
 }  // namespace
@@ -95,17 +125,10 @@ Json inner_json(std::span<const nvs::FastWeightReport> reports) {
 }
 
 std::unique_ptr<ResultRenderer> make_render_renderer(ResultFormat format) {
-  if (format == ResultFormat::jsonl) return make_jsonl_renderer();
-  if (format == ResultFormat::json) return make_json_renderer();
-  if (format == ResultFormat::table) return std::make_unique<TableRenderer>();
   std::vector<CsvColumn> columns;
   for (const char* name : {"scene", "view", "status", "psnr", "ssim", "file", "error"})
-    columns.push_back({name, [name](const Json& row) -> std::string {
-                         const auto found = row.find(name);
-                         if (found == row.end() || found->is_null()) return {};
-                         return found->is_string() ? found->get<std::string>() : dump_json(*found);
-                       }});
-  return make_csv_renderer(std::move(columns));
+    columns.push_back(field_column(name));
+  return make_renderer(format, std::move(columns), std::make_unique<TableRenderer>());
 }
 
 }  // namespace ttt::cli

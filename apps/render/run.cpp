@@ -36,8 +36,11 @@ std::optional<RenderScene> open(const nvs::SceneLocation& location, const Render
   RenderScene scene;
   scene.scene = open_scene(location, options);
   scene.selection = choose_views(scene.scene, options, seed);
-  log_info("views: {} inputs, {} targets ({})", scene.selection.inputs.size(),
-           scene.selection.targets.size(), printable(scene.selection.method));
+  const std::string targets = options.path == "dataset"
+                                  ? fmt::format("{} targets", scene.selection.targets.size())
+                                  : "cameras by --path " + options.path;
+  log_info("views: {} inputs, {} ({})", scene.selection.inputs.size(), printable(targets),
+           printable(scene.selection.method));
   return scene;
 }
 

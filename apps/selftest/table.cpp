@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: The ttt authors
 // SPDX-License-Identifier: Apache-2.0
+#include "apps/common/renderer_choice.h"
 #include "apps/common/text.h"
 #include "apps/selftest/rows.h"
 
@@ -89,12 +90,7 @@ class Table : public ResultRenderer {
 std::vector<CsvColumn> csv_columns() {
   std::vector<CsvColumn> columns;
   for (const char* name : {"kind", "name", "backend", "isa", "device", "dtype", "status"})
-    columns.push_back({name, [name](const Json& row) {
-                         const auto found = row.find(name);
-                         return found != row.end() && found->is_string()
-                                    ? utf8_text(found->get<std::string>())
-                                    : std::string();
-                       }});
+    columns.push_back(field_column(name));
   for (const char* list : {"outputs", "gradients"})
     for (const char* key : {"max_error", "tolerance"})
       columns.push_back({fmt::format("{}_{}", list, key), [list, key](const Json& row) {
@@ -102,9 +98,7 @@ std::vector<CsvColumn> csv_columns() {
                                row.contains(list) ? worst_of(row[list]) : Json(nullptr);
                            return worst.is_null() ? std::string() : dump_json(worst[key]);
                          }});
-  columns.push_back({"error", [](const Json& row) {
-                       return row.contains("error") ? row["error"].get<std::string>() : "";
-                     }});
+  columns.push_back(field_column("error"));
   return columns;
 }
 
@@ -112,17 +106,7 @@ std::vector<CsvColumn> csv_columns() {
 
 std::unique_ptr<ResultRenderer> make_selftest_renderer(ResultFormat format,
                                                        const SelftestPlan& plan) {
-  switch (format) {
-    case ResultFormat::jsonl:
-      return make_jsonl_renderer();
-    case ResultFormat::json:
-      return make_json_renderer();
-    case ResultFormat::csv:
-      return make_csv_renderer(csv_columns());
-    case ResultFormat::table:
-      break;
-  }
-  return std::make_unique<Table>(plan);
+  return make_renderer(format, csv_columns(), std::make_unique<Table>(plan));
 }
 
 }  // namespace ttt::cli

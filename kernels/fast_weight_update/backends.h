@@ -19,6 +19,18 @@ struct FastWeightUpdateGradients {
   at::Tensor dnorms;
 };
 
+/// Gradients in the shapes and dtypes of the arguments.
+struct FastWeightUpdateArgumentGradients {
+  at::Tensor dweight, dstep, dnorms;
+};
+/// The backward pass without autograd, for callers that record themselves. Arguments are those of
+/// the public function, and checked as there.
+FastWeightUpdateArgumentGradients fast_weight_update_backward(const at::Tensor& weight,
+                                                              const at::Tensor& step,
+                                                              const at::Tensor& norms,
+                                                              const at::Tensor& dout,
+                                                              Backend backend);
+
 namespace reference {
 at::Tensor fast_weight_update(const at::Tensor& weight, const at::Tensor& step,
                               const at::Tensor& norms);

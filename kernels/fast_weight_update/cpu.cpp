@@ -1,6 +1,8 @@
 // SPDX-FileCopyrightText: The ttt authors
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/fast_weight_update/backends.h"
+#include "kernels/fast_weight_update/cpu_kernel.h"
+#include "kernels/support/cpu_isa.h"
 
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
@@ -12,7 +14,12 @@
 namespace ttt::ops::cpu {
 namespace {
 
-// Columns of a task; the rows of such a stripe are read one after the other.
+const FastWeightKernels& kernels() {
+  return select_kernels(baseline::fast_weight_kernels, avx2::fast_weight_kernels,
+                        avx512::fast_weight_kernels);
+}
+
+// Columns of a task of the backward pass; the rows of such a stripe are read one after the other.
 constexpr std::int64_t kColumns = 64;
 using Columns = std::array<double, kColumns>;
 
@@ -23,16 +30,16 @@ struct Stripe {
 };
 
 template <typename Body>
-void for_each_stripe(const at::Tensor& matrices, const Body& body) {
+void for_each_stripe(const at::Tensor& matrices, std::int64_t width, const Body& body) {
   const std::int64_t rows = matrices.size(1), columns = matrices.size(2);
-  const std::int64_t stripes = (columns + kColumns - 1) / kColumns;
+  const std::int64_t stripes = (columns + width - 1) / width;
   constexpr std::int64_t kElementsPerThread = 1 << 14;
-  const std::int64_t grain = 1 + kElementsPerThread / std::max<std::int64_t>(1, rows * kColumns);
+  const std::int64_t grain = 1 + kElementsPerThread / std::max<std::int64_t>(1, rows * width);
   at::parallel_for(0, matrices.size(0) * stripes, grain, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
-      const std::int64_t batch = i / stripes, first = i % stripes * kColumns;
+      const std::int64_t batch = i / stripes, first = i % stripes * width;
       body(Stripe{batch * rows * columns + first, batch * columns + first, rows, columns,
-                  std::min(kColumns, columns - first)});
+                  std::min(width, columns - first)});
     }
   });
 }
@@ -45,23 +52,10 @@ at::Tensor fast_weight_update(const at::Tensor& weight, const at::Tensor& step,
   const float *w = weight.const_data_ptr<float>(), *g = step.const_data_ptr<float>();
   const float* target = norms.const_data_ptr<float>();
   float* result = out.mutable_data_ptr<float>();
-  for_each_stripe(weight, [&](const Stripe& s) {
-    Columns squares{};
-    for (std::int64_t row = 0; row < s.rows; ++row) {
-      const std::int64_t at = s.matrix + row * s.stride;
-      for (std::int64_t c = 0; c < s.columns; ++c) {
-        const float sum = w[at + c] + g[at + c];
-        result[at + c] = sum;
-        squares[c] += static_cast<double>(sum) * static_cast<double>(sum);
-      }
-    }
-    std::array<float, kColumns> factor{};
-    for (std::int64_t c = 0; c < s.columns; ++c)
-      factor[c] = static_cast<float>(static_cast<double>(target[s.vector + c]) /
-                                     (std::sqrt(squares[c]) + kFastWeightEpsilon));
-    for (std::int64_t row = 0; row < s.rows; ++row)
-      for (std::int64_t c = 0; c < s.columns; ++c)
-        result[s.matrix + row * s.stride + c] *= factor[c];
+  for_each_stripe(weight, kFastWeightColumns, [&](const Stripe& s) {
+    kernels().update({w + s.matrix, g + s.matrix, target + s.vector, result + s.matrix, s.rows,
+                      s.stride, s.columns},
+                     kFastWeightEpsilon);
   });
   return out;
 }
@@ -73,7 +67,7 @@ FastWeightUpdateGradients fast_weight_update_backward(const at::Tensor& sum,
   const float *s = sum.const_data_ptr<float>(), *d = dout.const_data_ptr<float>();
   const float* target = norms.const_data_ptr<float>();
   float *dsum = out.dsum.mutable_data_ptr<float>(), *dnorms = out.dnorms.mutable_data_ptr<float>();
-  for_each_stripe(sum, [&](const Stripe& stripe) {
+  for_each_stripe(sum, kColumns, [&](const Stripe& stripe) {
     Columns squares{}, dot{};
     for (std::int64_t row = 0; row < stripe.rows; ++row) {
       const std::int64_t at = stripe.matrix + row * stripe.stride;

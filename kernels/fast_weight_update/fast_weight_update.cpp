@@ -44,6 +44,35 @@ FastWeightUpdateGradients run_backward(Backend backend, const at::Tensor& sum,
   }
 }
 
+void check_arguments(const at::Tensor& weight, const at::Tensor& step, const at::Tensor& norms) {
+  TTT_CHECK(weight.defined() && weight.dim() >= 2, usage,
+            fmt::format("weight is {}, but [..., in, out] is needed", shape_text(weight)),
+            std::string(kOp), "pass tensors of the documented shapes");
+  TTT_CHECK(step.defined() && step.sizes() == weight.sizes(), usage,
+            fmt::format("step is {}, weight {}", shape_text(step), shape_text(weight)),
+            std::string(kOp), "pass tensors of the documented shapes");
+  std::vector<std::int64_t> row = weight.sizes().vec();
+  row[row.size() - 2] = 1;
+  TTT_CHECK(norms.defined() && norms.sizes() == at::IntArrayRef(row), usage,
+            fmt::format("norms is {}, but {} is needed", shape_text(norms),
+                        shape_text(at::IntArrayRef(row))),
+            std::string(kOp), "pass tensors of the documented shapes");
+}
+
+/// Arguments as the backends take them.
+struct Prepared {
+  at::Tensor weight, step, norms;
+};
+
+Prepared prepared(const at::Tensor& weight, const at::Tensor& step, const at::Tensor& norms) {
+  const at::ScalarType dtype = accumulation_dtype(weight.scalar_type());
+  const std::int64_t in = weight.size(-2), out = weight.size(-1);
+  if (weight.numel() == 0) return {weight.to(dtype), step.to(dtype), norms.to(dtype)};
+  return {weight.to(dtype).reshape({-1, in, out}).contiguous(),
+          step.to(dtype).reshape({-1, in, out}).contiguous(),
+          norms.to(dtype).reshape({-1, out}).contiguous()};
+}
+
 struct UpdateFunction : Function<UpdateFunction> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& weight,
                             const at::Tensor& step, const at::Tensor& norms, std::int64_t backend) {
@@ -72,29 +101,37 @@ const OpSupport& fast_weight_update_support() {
 
 at::Tensor fast_weight_update(const at::Tensor& weight, const at::Tensor& step,
                               const at::Tensor& norms, Backend requested) {
-  TTT_CHECK(weight.defined() && weight.dim() >= 2, usage,
-            fmt::format("weight is {}, but [..., in, out] is needed", shape_text(weight)),
-            std::string(kOp), "pass tensors of the documented shapes");
-  TTT_CHECK(step.defined() && step.sizes() == weight.sizes(), usage,
-            fmt::format("step is {}, weight {}", shape_text(step), shape_text(weight)),
-            std::string(kOp), "pass tensors of the documented shapes");
-  std::vector<std::int64_t> row = weight.sizes().vec();
-  row[row.size() - 2] = 1;
-  TTT_CHECK(norms.defined() && norms.sizes() == at::IntArrayRef(row), usage,
-            fmt::format("norms is {}, but {} is needed", shape_text(norms),
-                        shape_text(at::IntArrayRef(row))),
-            std::string(kOp), "pass tensors of the documented shapes");
+  check_arguments(weight, step, norms);
   const Backend backend = resolve(fast_weight_update_support(), requested, {weight, step, norms});
-  const at::ScalarType dtype = accumulation_dtype(weight.scalar_type());
-  const std::int64_t in = weight.size(-2), out = weight.size(-1);
-  const at::Tensor w = weight.to(dtype).reshape({-1, in, out}).contiguous();
-  const at::Tensor s = step.to(dtype).reshape({-1, in, out}).contiguous();
-  const at::Tensor n = norms.to(dtype).reshape({-1, out}).contiguous();
-  if (weight.numel() == 0) return ((weight + step) * norms).to(dtype);
-  const at::Tensor result = needs_gradient({w, s, n})
-                                ? UpdateFunction::apply(w, s, n, static_cast<std::int64_t>(backend))
-                                : run(backend, w, s, n);
+  const Prepared a = prepared(weight, step, norms);
+  if (weight.numel() == 0) return ((weight + step) * norms).to(a.weight.scalar_type());
+  const at::Tensor result =
+      needs_gradient({a.weight, a.step, a.norms})
+          ? UpdateFunction::apply(a.weight, a.step, a.norms, static_cast<std::int64_t>(backend))
+          : run(backend, a.weight, a.step, a.norms);
   return result.view(weight.sizes());
+}
+
+FastWeightUpdateArgumentGradients fast_weight_update_backward(const at::Tensor& weight,
+                                                              const at::Tensor& step,
+                                                              const at::Tensor& norms,
+                                                              const at::Tensor& dout,
+                                                              Backend requested) {
+  check_arguments(weight, step, norms);
+  TTT_CHECK(dout.defined() && dout.sizes() == weight.sizes(), usage,
+            fmt::format("dout is {}, weight {}", shape_text(dout), shape_text(weight)),
+            std::string(kOp), "pass tensors of the documented shapes");
+  const Backend backend =
+      resolve(fast_weight_update_support(), requested, {weight, step, norms, dout});
+  if (weight.numel() == 0)
+    return {at::zeros_like(weight), at::zeros_like(step), at::zeros_like(norms)};
+  const Prepared a = prepared(weight, step, norms);
+  const at::Tensor gradient = dout.to(a.weight.scalar_type()).reshape(a.weight.sizes());
+  const FastWeightUpdateGradients result =
+      run_backward(backend, a.weight + a.step, a.norms, gradient.contiguous());
+  const at::Tensor dsum = result.dsum.view(weight.sizes());
+  return {parameter_gradient(dsum, weight), parameter_gradient(dsum, step),
+          parameter_gradient(result.dnorms.view(norms.sizes()), norms)};
 }
 
 at::Tensor fast_weight_norms(const at::Tensor& weight) {

@@ -14,6 +14,13 @@
 
 namespace ttt::ops {
 
+/// The left factor: rows of activations, as they are or normalised while they are read. The norm's
+/// weight and bias are contiguous in the accumulation dtype.
+struct LinearRows {
+  at::Tensor x;
+  LinearNorm norm = {};
+};
+
 /// What is done with the sums x Wt.
 struct LinearTail {
   at::Tensor bias;
@@ -39,7 +46,7 @@ struct LinearNeeds {
 };
 
 namespace reference {
-void linear(const at::Tensor& x, const at::Tensor& weight, const LinearTail& tail,
+void linear(const LinearRows& rows, const at::Tensor& weight, const LinearTail& tail,
             const at::Tensor& out);
 LinearGradients linear_backward(const LinearSaved& saved, const at::Tensor& dout,
                                 const LinearNeeds& needs);
@@ -50,9 +57,9 @@ namespace cpu {
 at::Tensor pack_linear(const at::Tensor& weight, at::ScalarType dtype);
 /// Whether panels were made for the instruction set in use.
 bool fits_linear(const at::Tensor& panels, at::ScalarType dtype);
-void linear_packed(const at::Tensor& x, const at::Tensor& panels, const LinearTail& tail,
+void linear_packed(const LinearRows& rows, const at::Tensor& panels, const LinearTail& tail,
                    const at::Tensor& out);
-void linear(const at::Tensor& x, const at::Tensor& weight, const LinearTail& tail,
+void linear(const LinearRows& rows, const at::Tensor& weight, const LinearTail& tail,
             const at::Tensor& out);
 LinearGradients linear_backward(const LinearSaved& saved, const at::Tensor& dout,
                                 const LinearNeeds& needs);
@@ -61,7 +68,7 @@ LinearGradients linear_backward(const LinearSaved& saved, const at::Tensor& dout
 namespace cuda {
 /// Dtypes of this build's CUDA version; empty without one.
 std::vector<at::ScalarType> linear_dtypes();
-void linear(const at::Tensor& x, const at::Tensor& weight, const LinearTail& tail,
+void linear(const LinearRows& rows, const at::Tensor& weight, const LinearTail& tail,
             const at::Tensor& out);
 LinearGradients linear_backward(const LinearSaved& saved, const at::Tensor& dout,
                                 const LinearNeeds& needs);
@@ -70,8 +77,8 @@ LinearGradients linear_backward(const LinearSaved& saved, const at::Tensor& dout
 /// The op without autograd, for callers that record themselves: the result, and x Wt + b for the
 /// backward pass (an empty tensor without activation).
 std::pair<at::Tensor, at::Tensor> linear_forward(const at::Tensor& x, const at::Tensor& weight,
-                                                 const at::Tensor& bias,
-                                                 const LinearEpilogue& epilogue, Backend backend);
+                                                 const at::Tensor& bias, const LinearFusion& fusion,
+                                                 Backend backend);
 /// Gradients in the shapes and dtypes of the arguments; dbias [out] is there with or without a
 /// bias, in the dtype of the weight. `before` is what linear_forward returned.
 LinearGradients linear_backward(const LinearSaved& saved, const at::Tensor& dout, Backend backend);

@@ -24,6 +24,7 @@ struct Parts {
   bool bias = true, residual = false;
   bool float_weight = false;  ///< parameters and residual in the accumulation dtype
   bool strided = false;       ///< x is part of wider rows
+  bool norm = false;          ///< rows are normalised; its bias comes with that of the map
 };
 
 const char* word(LinearActivation activation) {
@@ -45,10 +46,11 @@ const char* word(LinearActivation activation) {
 OpCase linear_case(const Sizes& s, const Parts& parts) {
   OpCase result;
   result.name =
-      fmt::format("{}x{} {}->{}{}{}{}{}{}", s.batch, s.tokens, s.in, s.out, word(parts.activation),
-                  parts.bias ? "" : " no bias", parts.residual ? " residual" : "",
-                  parts.float_weight ? " float weight" : "", parts.strided ? " strided" : "");
-  result.rounds_factors = parts.float_weight;
+      fmt::format("{}x{} {}->{}{}{}{}{}{}{}", s.batch, s.tokens, s.in, s.out,
+                  word(parts.activation), parts.bias ? "" : " no bias",
+                  parts.residual ? " residual" : "", parts.float_weight ? " float weight" : "",
+                  parts.strided ? " strided" : "", parts.norm ? " norm" : "");
+  result.rounds_factors = parts.float_weight || parts.norm;
   result.inputs = [=](at::ScalarType dtype) {
     const at::ScalarType parameters = parts.float_weight ? accumulation_dtype(dtype) : dtype;
     const std::int64_t extra = parts.strided ? 3 : 0;
@@ -59,12 +61,18 @@ OpCase linear_case(const Sizes& s, const Parts& parts) {
     if (parts.bias) inputs.push_back(case_tensor("bias", {s.out}).to(parameters));
     if (parts.residual)
       inputs.push_back(case_tensor("residual", {s.batch, s.tokens, s.out}).to(parameters));
+    if (parts.norm) inputs.push_back((case_tensor("norm weight", {s.in}, 0.3) + 1).to(parameters));
+    if (parts.norm && parts.bias)
+      inputs.push_back(case_tensor("norm bias", {s.in}, 0.3).to(parameters));
     return inputs;
   };
   result.run = [=](const std::vector<at::Tensor>& in, Backend backend) {
-    return std::vector<at::Tensor>{
-        linear(in[0], in[1], parts.bias ? in[2] : at::Tensor(),
-               {parts.activation, parts.residual ? in.back() : at::Tensor()}, backend)};
+    std::size_t next = 2;
+    const auto take = [&](bool there) { return there ? in[next++] : at::Tensor(); };
+    const at::Tensor bias = take(parts.bias);
+    LinearFusion fusion{parts.activation, take(parts.residual)};
+    fusion.norm = {take(parts.norm), take(parts.norm && parts.bias), 1e-6};
+    return std::vector<at::Tensor>{linear(in[0], in[1], bias, fusion, backend)};
   };
   const auto rows = static_cast<double>(s.batch * s.tokens);
   const auto in = static_cast<double>(s.in), out = static_cast<double>(s.out);
@@ -100,9 +108,19 @@ std::vector<OpCase> linear_cases() {
                                                      {2, 67, 3, 65}})
     cases.push_back(linear_case(s, {.bias = s.out != 130}));
   cases.push_back(linear_case({1, 4097, 6, 5}, {.activation = LinearActivation::relu}));
+  // Not 2: where both elements are nearly the same, their rounded mean decides.
+  for (const std::int64_t in : {5, 13, 16, 64, 770})
+    cases.push_back(linear_case({2, 67, in, 70}, {.bias = in != 64, .norm = true}));
+  cases.push_back(linear_case(
+      odd,
+      {.activation = LinearActivation::gelu, .residual = true, .strided = true, .norm = true}));
+  cases.push_back(
+      linear_case({1, 131, 33, 65}, {.float_weight = true, .strided = true, .norm = true}));
+  cases.push_back(linear_case({2, 0, 5, 6}, {.norm = true}));
   for (const auto& [s, parts] : std::initializer_list<std::pair<Sizes, Parts>>{
            {{8, 196, 192, 768}, {.activation = LinearActivation::gelu}},
            {{8, 196, 768, 192}, {.residual = true}},
+           {{8, 196, 192, 672}, {.norm = true}},
            {{8, 196, 384, 1536}, {.activation = LinearActivation::gelu}},
            {{1, 4096, 384, 384}, {.activation = LinearActivation::silu, .bias = false}},
            {{1, 8, 192, 1000}, {}}}) {

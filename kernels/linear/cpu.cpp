@@ -45,23 +45,34 @@ LinearMatrix part_of(const at::Tensor& matrix, std::int64_t row, std::int64_t co
   return {const_cast<void*>(data), matrix.stride(0), bf16};
 }
 
-/// The rows of a product's left factor, a tile at a time: in place, or as a copy in another dtype
-/// or with an even number of columns, which bfloat16 needs.
+/// The rows of a product's left factor, a tile at a time: in place, or as a copy that is
+/// normalised, in another dtype, or with an even number of columns, which bfloat16 needs.
 class LeftRows {
  public:
-  LeftRows(const at::Tensor& x, at::ScalarType dtype)
-      : source_(source_of(x)), bf16_(dtype == at::kBFloat16) {
+  LeftRows(const LinearRows& rows, at::ScalarType dtype)
+      : source_(source_of(rows.x)), norm_(rows.norm), bf16_(dtype == at::kBFloat16) {
     depth_ = bf16_ ? round_up(source_.columns, 2) : source_.columns;
-    copies_ = source_.bf16 != bf16_ || depth_ != source_.columns;
-    stride_ = copies_ ? depth_ : source_.stride;
+    copies_ = norm_.defined() || source_.bf16 != bf16_ || depth_ != source_.columns;
+    stride_ = copies_ ? round_up(depth_, 2) : source_.stride;
   }
   bool bf16() const { return bf16_; }
   std::int64_t depth() const { return depth_; }
   std::int64_t stride() const { return stride_; }
-  std::int64_t scratch_floats() const { return copies_ ? kTileRows * depth_ : 0; }
+  std::int64_t scratch_floats() const { return copies_ ? kTileRows * stride_ : 0; }
   const void* rows(std::int64_t first, std::int64_t count, float* scratch) const {
     const void* from = offset(source_.data, first * source_.stride, source_.bf16);
     if (!copies_) return from;
+    if (norm_.defined()) {
+      const float* bias = norm_.bias.defined() ? norm_.bias.const_data_ptr<float>() : nullptr;
+      kernels().normalise({count,
+                           source_.columns,
+                           {const_cast<void*>(from), source_.stride, source_.bf16},
+                           {scratch, stride_, bf16_},
+                           norm_.weight.const_data_ptr<float>(),
+                           bias,
+                           static_cast<float>(norm_.epsilon)});
+      return scratch;
+    }
     if (depth_ != source_.columns) std::memset(scratch, 0, sizeof(float) * kTileRows * depth_);
     gemm_kernels().convert({from, source_.stride, count, source_.columns, source_.bf16}, scratch,
                            stride_, bf16_);
@@ -70,6 +81,7 @@ class LeftRows {
 
  private:
   PackSource source_;
+  LinearNorm norm_;
   bool bf16_;
   bool copies_ = false;
   std::int64_t depth_ = 0, stride_ = 0;
@@ -92,9 +104,9 @@ void multiply_tile(const LeftRows& left, const void* rows, const void* panel, Pa
 }
 
 /// out = tail(x P) for packed P [in, out]. Every tile is computed by one thread.
-void multiply_rows(const at::Tensor& x, const at::Tensor& panels, const LinearTail& tail,
+void multiply_rows(const LinearRows& factor, const at::Tensor& panels, const LinearTail& tail,
                    const at::Tensor& out) {
-  const LeftRows left(x, panels.scalar_type());
+  const LeftRows left(factor, panels.scalar_type());
   const std::int64_t rows = out.size(0), columns = out.size(1), count = panel_count(columns);
   const std::int64_t blocks = (rows + kTileRows - 1) / kTileRows;
   const float* bias = tail.bias.defined() ? tail.bias.const_data_ptr<float>() : nullptr;
@@ -188,7 +200,7 @@ at::Tensor gram(const at::Tensor& a, const at::Tensor& b) {
     const std::int64_t count = std::min(kGradientRows, a.size(0) - row);
     LinearTail tail;
     if (row > 0) tail.residual = sums;
-    multiply_rows(transposed(a.narrow(0, row, count), dtype),
+    multiply_rows({transposed(a.narrow(0, row, count), dtype)},
                   pack_rows(b.narrow(0, row, count), dtype), tail, sums);
   }
   return sums;
@@ -230,14 +242,14 @@ bool fits_linear(const at::Tensor& panels, at::ScalarType dtype) {
   return panels.defined() && panels.scalar_type() == factor_dtype(dtype);
 }
 
-void linear_packed(const at::Tensor& x, const at::Tensor& panels, const LinearTail& tail,
+void linear_packed(const LinearRows& rows, const at::Tensor& panels, const LinearTail& tail,
                    const at::Tensor& out) {
-  if (out.numel() > 0) multiply_rows(x, panels, tail, out);
+  if (out.numel() > 0) multiply_rows(rows, panels, tail, out);
 }
 
-void linear(const at::Tensor& x, const at::Tensor& weight, const LinearTail& tail,
+void linear(const LinearRows& rows, const at::Tensor& weight, const LinearTail& tail,
             const at::Tensor& out) {
-  if (out.numel() > 0) multiply_rows(x, pack_linear(weight, x.scalar_type()), tail, out);
+  if (out.numel() > 0) multiply_rows(rows, pack_linear(weight, rows.x.scalar_type()), tail, out);
 }
 
 LinearGradients linear_backward(const LinearSaved& saved, const at::Tensor& dout,
@@ -248,7 +260,7 @@ LinearGradients linear_backward(const LinearSaved& saved, const at::Tensor& dout
     const at::Tensor rows = saved.weight.stride(1) == 1 ? saved.weight : saved.weight.contiguous();
     result.dx = at::empty(saved.x.sizes(), saved.x.options());
     if (result.dx.numel() > 0)
-      multiply_rows(dz, pack_rows(rows, factor_dtype(saved.x.scalar_type())), {}, result.dx);
+      multiply_rows({dz}, pack_rows(rows, factor_dtype(saved.x.scalar_type())), {}, result.dx);
   }
   if (!needs.weight) return result;
   // The narrower factor is transposed: that costs more than packing.

@@ -110,6 +110,47 @@ void slope(const LinearSlope& arguments) {
                   [&]<LinearActivation kActivation>() { slope_with<kActivation>(arguments); });
 }
 
+/// The first `count` lanes, zeros behind them.
+TTT_INLINE Float keep_first(Float x, std::int64_t count) {
+  Int lane;
+  for (int i = 0; i < kLanes; ++i) lane[i] = i;
+  return lane < Int{} + static_cast<std::int32_t>(count) ? x : Float{};
+}
+
+template <int kStep = kLanes / 2>
+TTT_INLINE float sum_of_lanes(Float x) {
+  if constexpr (kStep == 0) {
+    return x[0];
+  } else {
+    Int partner;
+    for (int i = 0; i < kLanes; ++i) partner[i] = i ^ kStep;
+    return sum_of_lanes<kStep / 2>(x + __builtin_shuffle(x, partner));
+  }
+}
+
+void normalise(const LinearNormTile& t) {
+  const float share = 1.0F / static_cast<float>(t.columns);
+  for (std::int64_t row = 0; row < t.rows; ++row) {
+    Float sum{}, squares{};
+    for (std::int64_t c = 0; c < t.columns; c += kLanes) sum += read(t.x, row, c, t.columns - c);
+    const float mean = sum_of_lanes(sum) * share;
+    for (std::int64_t c = 0; c < t.columns; c += kLanes) {
+      Float x = read(t.x, row, c, t.columns - c) - mean;
+      if (t.columns - c < kLanes) x = keep_first(x, t.columns - c);
+      squares += x * x;
+    }
+    const float variance = sum_of_lanes(squares) * share;
+    const Float factor = 1.0F / square_root(broadcast(variance + t.epsilon));
+    for (std::int64_t c = 0; c < t.columns; c += kLanes) {
+      const std::int64_t count = t.columns - c;
+      Float x = (read(t.x, row, c, count) - mean) * factor * load_up_to(t.weight + c, count);
+      if (t.bias != nullptr) x += load_up_to(t.bias + c, count);
+      write(t.out, row, c, x, count);
+    }
+    if (t.columns % 2 != 0) write(t.out, row, t.columns, Float{}, 1);
+  }
+}
+
 void column_sums(const LinearMatrix& matrix, std::int64_t rows, std::int64_t columns, float* sums) {
   constexpr std::int64_t kRun = 128;  // sums of sums lose less
   for (std::int64_t c = 0; c < columns; c += kLanes) {
@@ -128,6 +169,6 @@ void column_sums(const LinearMatrix& matrix, std::int64_t rows, std::int64_t col
 }  // namespace
 
 extern const LinearKernels linear_kernels;
-const LinearKernels linear_kernels{finish, slope, column_sums};
+const LinearKernels linear_kernels{finish, slope, normalise, column_sums};
 
 }  // namespace ttt::ops::TTT_ISA

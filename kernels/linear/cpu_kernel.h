@@ -28,6 +28,15 @@ struct LinearTile {
   LinearMatrix residual, before, out;  ///< the residual may be out
 };
 
+/// Layer norm of rows: out = (x - mean) / sqrt(variance + epsilon) * weight [+ bias].
+struct LinearNormTile {
+  std::int64_t rows = 0, columns = 0;
+  LinearMatrix x, out;  ///< a column more of `out` gets zeros where their number is odd
+  const float* weight = nullptr;
+  const float* bias = nullptr;  ///< null: none
+  float epsilon = 0;
+};
+
 /// out = dout * activation'(before)
 struct LinearSlope {
   std::int64_t rows = 0, columns = 0;
@@ -38,6 +47,7 @@ struct LinearSlope {
 struct LinearKernels {
   void (*finish)(const LinearTile& tile);
   void (*slope)(const LinearSlope& slope);
+  void (*normalise)(const LinearNormTile& tile);
   /// Sums of the columns of a matrix, [columns].
   void (*column_sums)(const LinearMatrix& matrix, std::int64_t rows, std::int64_t columns,
                       float* sums);

@@ -25,14 +25,22 @@ at::Tensor float_product(const at::Tensor& a, const at::Tensor& b) {
   return at::mm(a.to(at::kFloat), b.to(at::kFloat));  // emulated
 }
 
+at::Tensor normalised(const LinearRows& rows) {
+  if (!rows.norm.defined()) return rows.x;
+  return at::layer_norm(rows.x.to(at::kFloat), {rows.x.size(1)}, rows.norm.weight, rows.norm.bias,
+                        rows.norm.epsilon)
+      .to(rows.x.scalar_type());
+}
+
 }  // namespace
 
 std::vector<at::ScalarType> linear_dtypes() {
   return {at::kFloat, at::kBFloat16};
 }
 
-void linear(const at::Tensor& x, const at::Tensor& weight, const LinearTail& tail,
+void linear(const LinearRows& rows, const at::Tensor& weight, const LinearTail& tail,
             const at::Tensor& out) {
+  const at::Tensor x = normalised(rows);
   const at::Tensor sums = float_product(x, weight.to(x.scalar_type()).t());
   LinearFinishLaunch launch;
   launch.rows = out.size(0);

@@ -38,8 +38,8 @@ std::vector<std::int64_t> result_shape(const at::Tensor& x, std::int64_t out) {
   return shape;
 }
 
-at::ScalarType result_dtype(const at::Tensor& x, const LinearEpilogue& epilogue) {
-  return epilogue.residual.defined() ? epilogue.residual.scalar_type() : x.scalar_type();
+at::ScalarType result_dtype(const at::Tensor& x, const LinearFusion& fusion) {
+  return fusion.residual.defined() ? fusion.residual.scalar_type() : x.scalar_type();
 }
 
 void check_parameters(const at::Tensor& weight, const at::Tensor& bias) {
@@ -65,6 +65,14 @@ void check_like_result(std::string_view name, const at::Tensor& tensor, const at
     check_same_dtype(kOp, name, tensor, x);
 }
 
+void check_norm(std::int64_t in, const LinearNorm& norm) {
+  if (!norm.defined()) return;
+  check_shape(kOp, "norm weight", norm.weight, {in});
+  if (norm.bias.defined()) check_shape(kOp, "norm bias", norm.bias, {in});
+  TTT_CHECK(norm.epsilon > 0, usage, "the norm's epsilon is not positive", std::string(kOp),
+            "pass a small positive number");
+}
+
 void check_residual(const at::Tensor& x, std::int64_t out, const at::Tensor& residual) {
   if (residual.defined()) check_like_result("residual", residual, x, out);
 }
@@ -79,15 +87,15 @@ at::Tensor prepared_bias(const at::Tensor& bias, const at::Tensor& x) {
   return bias.defined() ? to_accumulation_dtype(kOp, "bias", bias, x).contiguous() : bias;
 }
 
-void run(Backend backend, const at::Tensor& x, const at::Tensor& weight, const LinearTail& tail,
+void run(Backend backend, const LinearRows& rows, const at::Tensor& weight, const LinearTail& tail,
          const at::Tensor& out) {
   switch (backend) {
     case Backend::reference:
-      return reference::linear(x, weight, tail, out);
+      return reference::linear(rows, weight, tail, out);
     case Backend::cuda:
-      return cuda::linear(x, weight, tail, out);
+      return cuda::linear(rows, weight, tail, out);
     default:
-      return cpu::linear(x, weight, tail, out);
+      return cpu::linear(rows, weight, tail, out);
   }
 }
 
@@ -103,17 +111,27 @@ LinearGradients run_backward(Backend backend, const LinearSaved& saved, const at
   }
 }
 
+LinearRows prepared_rows(const at::Tensor& x, const LinearNorm& norm) {
+  LinearRows rows{as_rows(x), norm};
+  if (!norm.defined()) return rows;
+  rows.norm.weight = to_accumulation_dtype(kOp, "norm weight", norm.weight, x).contiguous();
+  if (norm.bias.defined())
+    rows.norm.bias = to_accumulation_dtype(kOp, "norm bias", norm.bias, x).contiguous();
+  return rows;
+}
+
 /// The op on checked arguments of any leading shape. `before` takes x Wt + b if it is given.
 at::Tensor forward(Backend backend, const at::Tensor& x, const at::Tensor& weight,
-                   const at::Tensor& bias, const LinearEpilogue& epilogue, at::Tensor* before) {
-  const at::Tensor rows = as_rows(x);
+                   const at::Tensor& bias, const LinearFusion& fusion, at::Tensor* before) {
+  const LinearRows rows = prepared_rows(x, fusion.norm);
+  const std::int64_t count = rows.x.size(0);
   const at::Tensor out =
-      at::empty({rows.size(0), weight.size(0)}, x.options().dtype(result_dtype(x, epilogue)));
-  LinearTail tail{prepared_bias(bias, x), epilogue.activation, {}, {}};
-  if (epilogue.residual.defined()) tail.residual = as_rows(epilogue.residual);
+      at::empty({count, weight.size(0)}, x.options().dtype(result_dtype(x, fusion)));
+  LinearTail tail{prepared_bias(bias, x), fusion.activation, {}, {}};
+  if (fusion.residual.defined()) tail.residual = as_rows(fusion.residual);
   if (before != nullptr) {
-    const bool kept = epilogue.activation != LinearActivation::none;
-    *before = at::empty({kept ? rows.size(0) : 0, weight.size(0)}, x.options());
+    const bool kept = fusion.activation != LinearActivation::none;
+    *before = at::empty({kept ? count : 0, weight.size(0)}, x.options());
     if (kept) tail.before = *before;
   }
   run(backend, rows, weight, tail, out);
@@ -134,11 +152,11 @@ struct LinearFunction : Function<LinearFunction> {
                             const std::optional<at::Tensor>& bias,
                             const std::optional<at::Tensor>& residual, std::int64_t activation,
                             std::int64_t backend) {
-    const LinearEpilogue epilogue{static_cast<LinearActivation>(activation),
-                                  residual.value_or(at::Tensor())};
+    const LinearFusion fusion{static_cast<LinearActivation>(activation),
+                              residual.value_or(at::Tensor())};
     at::Tensor before;
     at::Tensor out = ops::forward(static_cast<Backend>(backend), x, weight,
-                                  bias.value_or(at::Tensor()), epilogue, &before);
+                                  bias.value_or(at::Tensor()), fusion, &before);
     context->save_for_backward({x, weight, before});
     context->saved_data["activation"] = activation;
     context->saved_data["backend"] = backend;
@@ -175,12 +193,14 @@ std::optional<at::Tensor> optional(const at::Tensor& tensor) {
 
 /// Checks the arguments and chooses the backend.
 Backend prepare(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
-                const LinearEpilogue& epilogue, Backend requested) {
+                const LinearFusion& fusion, Backend requested) {
   check_parameters(weight, bias);
   check_input(x, weight.size(1));
-  check_residual(x, weight.size(0), epilogue.residual);
+  check_residual(x, weight.size(0), fusion.residual);
+  check_norm(weight.size(1), fusion.norm);
   check_weight_dtype(weight, x);
-  return resolve(linear_support(), requested, {x, weight, bias, epilogue.residual});
+  return resolve(linear_support(), requested,
+                 {x, weight, bias, fusion.residual, fusion.norm.weight, fusion.norm.bias});
 }
 
 /// What at::linear computes under autocast.
@@ -190,35 +210,55 @@ at::Tensor autocast(const at::Tensor& x) {
   return at::autocast::cached_cast(at::autocast::get_autocast_dtype(device), x, device);
 }
 
-/// The op with packed parameters, on checked arguments; `out` is [rows, out].
-void run_packed(Backend backend, const at::Tensor& x, const PackedLinear& map,
-                const LinearEpilogue& epilogue, const at::Tensor& out) {
-  LinearTail tail{map.bias(), epilogue.activation, {}, {}};
-  if (epilogue.residual.defined()) tail.residual = as_rows(epilogue.residual);
-  if (backend == Backend::cpu && cpu::fits_linear(map.panels(), map.dtype()))
-    return cpu::linear_packed(as_rows(x), map.panels(), tail, out);
-  run(backend, as_rows(x), map.weight(), tail, out);
+/// The norm is an operation of its own where gradients are recorded, and under autocast, which
+/// computes norms in another dtype than products.
+bool norms_apart(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
+                 const LinearFusion& fusion) {
+  if (!fusion.norm.defined() || !x.defined()) return false;
+  return at::autocast::is_autocast_enabled(x.device().type()) ||
+         needs_gradient({x, weight, bias, fusion.residual, fusion.norm.weight, fusion.norm.bias});
 }
 
-Backend prepare_packed(const at::Tensor& x, const PackedLinear& map, const LinearEpilogue& epilogue,
+at::Tensor layer_norm(const at::Tensor& x, const at::Tensor& weight, const LinearNorm& norm) {
+  check_parameters(weight, {});
+  check_input(x, weight.size(1));
+  check_norm(weight.size(1), norm);
+  return at::layer_norm(x, {weight.size(1)}, norm.weight, norm.bias, norm.epsilon);
+}
+
+/// The op with packed parameters, on checked arguments; `out` is [rows, out].
+void run_packed(Backend backend, const at::Tensor& x, const PackedLinear& map,
+                const LinearFusion& fusion, const at::Tensor& out) {
+  LinearTail tail{map.bias(), fusion.activation, {}, {}};
+  if (fusion.residual.defined()) tail.residual = as_rows(fusion.residual);
+  if (backend == Backend::cpu && cpu::fits_linear(map.panels(), map.dtype()))
+    return cpu::linear_packed(prepared_rows(x, fusion.norm), map.panels(), tail, out);
+  run(backend, prepared_rows(x, fusion.norm), map.weight(), tail, out);
+}
+
+Backend prepare_packed(const at::Tensor& x, const PackedLinear& map, const LinearFusion& fusion,
                        Backend requested) {
   TTT_CHECK(map.defined(), usage, "the packed parameters are empty", std::string(kOp),
             "make them from a weight");
   check_input(x, map.in());
-  check_residual(x, map.out(), epilogue.residual);
+  check_residual(x, map.out(), fusion.residual);
+  check_norm(map.in(), fusion.norm);
   TTT_CHECK(x.scalar_type() == map.dtype(), usage,
             fmt::format("x is {}, but the parameters were packed for {}",
                         c10::toString(x.scalar_type()), c10::toString(map.dtype())),
             std::string(kOp), "pack them for the dtype of x");
-  TTT_CHECK(!needs_gradient({x, epilogue.residual}), usage, "packed parameters record no gradients",
-            std::string(kOp), "use the form that takes a weight, or at::NoGradGuard");
-  return resolve(linear_support(), requested, {x, map.weight(), map.bias(), epilogue.residual});
+  TTT_CHECK(!needs_gradient({x, fusion.residual, fusion.norm.weight, fusion.norm.bias}), usage,
+            "packed parameters record no gradients", std::string(kOp),
+            "use the form that takes a weight, or at::NoGradGuard");
+  return resolve(
+      linear_support(), requested,
+      {x, map.weight(), map.bias(), fusion.residual, fusion.norm.weight, fusion.norm.bias});
 }
 
 /// A given output as [rows, out], checked.
-at::Tensor output_rows(const at::Tensor& x, std::int64_t columns, const LinearEpilogue& epilogue,
+at::Tensor output_rows(const at::Tensor& x, std::int64_t columns, const LinearFusion& fusion,
                        const at::Tensor& out, Backend requested) {
-  TTT_CHECK(out.defined() && out.scalar_type() == result_dtype(x, epilogue), usage,
+  TTT_CHECK(out.defined() && out.scalar_type() == result_dtype(x, fusion), usage,
             "the output has not the result's dtype", std::string(kOp),
             "pass an output in the dtype of x, or of the residual");
   check_like_result("out", out, x, columns);
@@ -238,23 +278,25 @@ const OpSupport& linear_support() {
 }
 
 at::Tensor linear(const at::Tensor& given, const at::Tensor& weight, const at::Tensor& bias,
-                  const LinearEpilogue& epilogue, Backend requested) {
+                  const LinearFusion& fusion, Backend requested) {
+  if (norms_apart(given, weight, bias, fusion))
+    return linear(layer_norm(given, weight, fusion.norm), weight, bias,
+                  {fusion.activation, fusion.residual}, requested);
   const at::Tensor x = autocast(given);
-  const Backend backend = prepare(x, weight, bias, epilogue, requested);
-  if (needs_gradient({x, weight, bias, epilogue.residual}))
-    return LinearFunction::apply(x, weight, optional(bias), optional(epilogue.residual),
-                                 static_cast<std::int64_t>(epilogue.activation),
+  const Backend backend = prepare(x, weight, bias, fusion, requested);
+  if (needs_gradient({x, weight, bias, fusion.residual}))
+    return LinearFunction::apply(x, weight, optional(bias), optional(fusion.residual),
+                                 static_cast<std::int64_t>(fusion.activation),
                                  static_cast<std::int64_t>(backend));
-  return forward(backend, x, weight, bias, epilogue, nullptr);
+  return forward(backend, x, weight, bias, fusion, nullptr);
 }
 
 std::pair<at::Tensor, at::Tensor> linear_forward(const at::Tensor& x, const at::Tensor& weight,
-                                                 const at::Tensor& bias,
-                                                 const LinearEpilogue& epilogue,
+                                                 const at::Tensor& bias, const LinearFusion& fusion,
                                                  Backend requested) {
   at::Tensor before;
-  const Backend backend = prepare(x, weight, bias, epilogue, requested);
-  at::Tensor out = forward(backend, x, weight, bias, epilogue, &before);
+  const Backend backend = prepare(x, weight, bias, fusion, requested);
+  at::Tensor out = forward(backend, x, weight, bias, fusion, &before);
   return {out, before};
 }
 
@@ -279,29 +321,29 @@ PackedLinear::PackedLinear(const at::Tensor& weight, const at::Tensor& bias, at:
     panels_ = cpu::pack_linear(weight_, dtype);
 }
 
-at::Tensor linear(const at::Tensor& x, const PackedLinear& map, const LinearEpilogue& epilogue,
+at::Tensor linear(const at::Tensor& x, const PackedLinear& map, const LinearFusion& fusion,
                   Backend requested) {
-  const Backend backend = prepare_packed(x, map, epilogue, requested);
+  const Backend backend = prepare_packed(x, map, fusion, requested);
   const at::Tensor out =
-      at::empty(result_shape(x, map.out()), x.options().dtype(result_dtype(x, epilogue)));
-  run_packed(backend, x, map, epilogue, as_rows(out));
+      at::empty(result_shape(x, map.out()), x.options().dtype(result_dtype(x, fusion)));
+  run_packed(backend, x, map, fusion, as_rows(out));
   return out;
 }
 
-void linear_out(const at::Tensor& x, const PackedLinear& map, const LinearEpilogue& epilogue,
+void linear_out(const at::Tensor& x, const PackedLinear& map, const LinearFusion& fusion,
                 const at::Tensor& out, Backend requested) {
-  const Backend backend = prepare_packed(x, map, epilogue, requested);
-  run_packed(backend, x, map, epilogue, output_rows(x, map.out(), epilogue, out, requested));
+  const Backend backend = prepare_packed(x, map, fusion, requested);
+  run_packed(backend, x, map, fusion, output_rows(x, map.out(), fusion, out, requested));
 }
 
-void linear_out(const at::Tensor& x, const at::Tensor& weight, const LinearEpilogue& epilogue,
+void linear_out(const at::Tensor& x, const at::Tensor& weight, const LinearFusion& fusion,
                 const at::Tensor& out, Backend requested) {
-  const Backend backend = prepare(x, weight, {}, epilogue, requested);
-  check_output(kOp, out, {x, weight, epilogue.residual});
-  const at::Tensor rows = output_rows(x, weight.size(0), epilogue, out, requested);
-  LinearTail tail{{}, epilogue.activation, {}, {}};
-  if (epilogue.residual.defined()) tail.residual = as_rows(epilogue.residual);
-  run(backend, as_rows(x), weight, tail, rows);
+  const Backend backend = prepare(x, weight, {}, fusion, requested);
+  check_output(kOp, out, {x, weight, fusion.residual, fusion.norm.weight, fusion.norm.bias});
+  const at::Tensor rows = output_rows(x, weight.size(0), fusion, out, requested);
+  LinearTail tail{{}, fusion.activation, {}, {}};
+  if (fusion.residual.defined()) tail.residual = as_rows(fusion.residual);
+  run(backend, prepared_rows(x, fusion.norm), weight, tail, rows);
 }
 
 }  // namespace ttt::ops

@@ -8,7 +8,7 @@ std::vector<at::ScalarType> linear_dtypes() {
   return {};
 }
 
-void linear(const at::Tensor&, const at::Tensor&, const LinearTail&, const at::Tensor&) {
+void linear(const LinearRows&, const at::Tensor&, const LinearTail&, const at::Tensor&) {
   throw_no_cuda("linear");
 }
 LinearGradients linear_backward(const LinearSaved&, const at::Tensor&, const LinearNeeds&) {

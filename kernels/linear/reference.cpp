@@ -60,11 +60,22 @@ void for_each(const at::Tensor& z, const F& f) {
   for (std::int64_t i = 0; i < z.numel(); ++i) values[i] = f(values[i]);
 }
 
+/// The rows in double.
+at::Tensor normalised(const LinearRows& rows) {
+  const at::Tensor x = in_double(rows.x);
+  if (!rows.norm.defined()) return x;
+  const at::Tensor centred = x - x.mean(1, true);
+  const at::Tensor variance = centred.square().mean(1, true);
+  const at::Tensor y =
+      centred / (variance + rows.norm.epsilon).sqrt() * in_double(rows.norm.weight);
+  return rows.norm.bias.defined() ? y + in_double(rows.norm.bias) : y;
+}
+
 }  // namespace
 
-void linear(const at::Tensor& x, const at::Tensor& weight, const LinearTail& tail,
+void linear(const LinearRows& rows, const at::Tensor& weight, const LinearTail& tail,
             const at::Tensor& out) {
-  at::Tensor z = at::matmul(in_double(x), in_double(weight).t()).contiguous();
+  at::Tensor z = at::matmul(normalised(rows), in_double(weight).t()).contiguous();
   if (tail.bias.defined()) z.add_(in_double(tail.bias));
   if (tail.before.defined()) at::Tensor(tail.before).copy_(z);
   if (tail.activation != LinearActivation::none)

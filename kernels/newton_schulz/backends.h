@@ -12,6 +12,11 @@ namespace ttt::ops {
 /// Added to the norm, outside the square root.
 constexpr double kNewtonSchulzEpsilon = 1e-7;
 
+/// The backward pass without autograd, for callers that record themselves: the gradient of g, in
+/// its shape and dtype. Arguments are checked as newton_schulz() does.
+at::Tensor newton_schulz_backward(const at::Tensor& g, const NewtonSchulzOptions& options,
+                                  const at::Tensor& dout, Backend backend);
+
 namespace reference {
 at::Tensor newton_schulz(const at::Tensor& g, const NewtonSchulzOptions& options);
 /// dg, given that of the result.

@@ -29,8 +29,22 @@ OpCase make_case(const std::string& note, std::vector<std::int64_t> shape,
   const auto n = static_cast<double>(std::max(shape[last], shape[last - 1]));
   double batch = 1;
   for (std::size_t i = 0; i + 2 < shape.size(); ++i) batch *= static_cast<double>(shape[i]);
-  result.flops = batch * static_cast<double>(steps.size()) * (4 * m * m * n + 2 * m * m * m);
+  // Half of X X^T and of its square, which are symmetric, and the whole of Q X.
+  result.flops = batch * static_cast<double>(steps.size()) * (3 * m * m * n + m * m * m);
   result.elements = 2 * batch * m * n;
+  return result;
+}
+
+/// Rounds factors to bfloat16 for bfloat16 gradients, which have no more digits to lose.
+OpCase model_case(const std::string& note, const std::vector<std::int64_t>& shape,
+                  const std::vector<NewtonSchulzStep>& steps) {
+  OpCase result = make_case(note, shape, steps);
+  result.large = true;
+  result.rounds_factors = true;
+  result.run = [=](const std::vector<at::Tensor>& in, Backend backend) {
+    const bool bf16 = in[0].scalar_type() == at::kBFloat16;
+    return std::vector<at::Tensor>{newton_schulz(in[0], {steps, bf16}, backend)};
+  };
   return result;
 }
 
@@ -58,11 +72,10 @@ std::vector<OpCase> newton_schulz_cases() {
   OpCase element = make_case("one element", {1, 1, 1}, five);
   element.differentiable = false;  // it doesn't depend on the element
   cases.push_back(element);
-  for (OpCase large :
-       {make_case("nvs", {3, 384, 768}, repeated), make_case("heads", {6, 64, 128}, five)}) {
-    large.large = true;
-    cases.push_back(large);
-  }
+  for (const std::int64_t width : {384, 512, 768, 1024})
+    cases.push_back(model_case("one head", {3, width, 2 * width}, repeated));
+  cases.push_back(model_case("heads", {36, 64, 128}, five));
+  cases.push_back(model_case("heads", {18, 128, 256}, five));
   return cases;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The ttt authors
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/newton_schulz/backends.h"
+#include "kernels/newton_schulz/cpu_tiles.h"
 #include "kernels/support/cpu_gemm.h"
 
 #include <ATen/ATen.h>
@@ -9,6 +10,9 @@
 
 namespace ttt::ops::cpu {
 namespace {
+
+// Of a matrix that one thread iterates on alone.
+constexpr std::int64_t kSharedElements = 256 * 512;
 
 /// sum of a * b over each matrix [batch, m, n] of contiguous tensors, in double, rows in order.
 std::vector<double> dots(const at::Tensor& a, const at::Tensor& b) {
@@ -70,10 +74,28 @@ at::Tensor product(const at::Tensor& a, const at::Tensor& b, bool bf16) {
 }  // namespace
 
 at::Tensor newton_schulz(const at::Tensor& g, const NewtonSchulzOptions& options) {
-  at::Tensor x = normalised(g.contiguous());
-  for (const NewtonSchulzStep& step : options.steps)
-    x = Iteration(x, step, options.bf16).next(step, options.bf16);
-  return x;
+  const bool turned = g.stride(2) != 1 && g.stride(1) == 1;
+  const at::Tensor from = turned || g.stride(2) == 1 ? g : g.contiguous();
+  const std::int64_t batch = g.size(0), rows = g.size(1), columns = g.size(2);
+  const at::Tensor out = turned ? at::empty({batch, columns, rows}, g.options()).transpose(1, 2)
+                                : at::empty({batch, rows, columns}, g.options());
+  const auto matrix_of = [turned](float* data, const at::Tensor& matrices, std::int64_t i) {
+    return FloatMatrix{data + i * matrices.stride(0), matrices.stride(turned ? 2 : 1), turned};
+  };
+  const auto run = [&](std::int64_t begin, std::int64_t end) {
+    NewtonSchulzIterations iterations(rows, columns, options.bf16);
+    for (std::int64_t i = begin; i < end; ++i)
+      iterations.run(matrix_of(const_cast<float*>(from.const_data_ptr<float>()), from, i),
+                     options.steps, matrix_of(out.mutable_data_ptr<float>(), out, i));
+    release_products();
+  };
+  // Threads share the matrices, or where those are large or few, their tiles.
+  if (batch >= at::get_num_threads() && rows * columns <= kSharedElements) {
+    at::parallel_for(0, batch, 1, run);
+  } else {
+    run(0, batch);
+  }
+  return out;
 }
 
 at::Tensor newton_schulz_backward(const at::Tensor& g, const NewtonSchulzOptions& options,

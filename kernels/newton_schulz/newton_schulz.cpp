@@ -43,6 +43,28 @@ at::Tensor run_backward(Backend backend, const at::Tensor& g, const NewtonSchulz
   }
 }
 
+void check_matrices(const at::Tensor& g) {
+  TTT_CHECK(g.defined() && g.dim() >= 2, usage,
+            fmt::format("g is {}, but matrices [..., m, n] are needed", shape_text(g)),
+            std::string(kOp), "pass tensors of the documented shapes");
+}
+
+bool is_tall(const at::Tensor& g) {
+  return g.size(-2) > g.size(-1);
+}
+
+/// [..., m, n] -> [batch, min(m, n), max(m, n)] in the accumulation dtype.
+at::Tensor wide_matrices(const at::Tensor& g) {
+  const at::Tensor wide = is_tall(g) ? g.transpose(-2, -1) : g;
+  return wide.to(accumulation_dtype(g.scalar_type())).reshape({-1, wide.size(-2), wide.size(-1)});
+}
+
+/// The way back.
+at::Tensor shaped_like(const at::Tensor& g, const at::Tensor& matrices) {
+  if (!is_tall(g)) return matrices.view(g.sizes());
+  return matrices.view(g.transpose(-2, -1).sizes()).transpose(-2, -1);
+}
+
 /// Options as autograd can keep them: three numbers per iteration.
 at::Tensor packed(const std::vector<NewtonSchulzStep>& steps) {
   at::Tensor numbers =
@@ -106,14 +128,9 @@ std::vector<NewtonSchulzStep> newton_schulz_five() {
 
 at::Tensor newton_schulz(const at::Tensor& g, const NewtonSchulzOptions& options,
                          Backend requested) {
-  TTT_CHECK(g.defined() && g.dim() >= 2, usage,
-            fmt::format("g is {}, but matrices [..., m, n] are needed", shape_text(g)),
-            std::string(kOp), "pass tensors of the documented shapes");
+  check_matrices(g);
   const Backend backend = resolve(newton_schulz_support(), requested, {g});
-  const bool tall = g.size(-2) > g.size(-1);
-  const at::Tensor wide = tall ? g.transpose(-2, -1) : g;
-  const at::Tensor matrices =
-      wide.to(accumulation_dtype(g.scalar_type())).reshape({-1, wide.size(-2), wide.size(-1)});
+  const at::Tensor matrices = wide_matrices(g);
   at::Tensor x;
   if (matrices.numel() == 0) {
     x = matrices;
@@ -123,8 +140,20 @@ at::Tensor newton_schulz(const at::Tensor& g, const NewtonSchulzOptions& options
   } else {
     x = run(backend, matrices, options);
   }
-  const at::Tensor result = x.view(wide.sizes());
-  return tall ? result.transpose(-2, -1) : result;
+  return shaped_like(g, x);
+}
+
+at::Tensor newton_schulz_backward(const at::Tensor& g, const NewtonSchulzOptions& options,
+                                  const at::Tensor& dout, Backend requested) {
+  check_matrices(g);
+  TTT_CHECK(dout.defined() && dout.sizes() == g.sizes(), usage,
+            fmt::format("dout is {}, g {}", shape_text(dout), shape_text(g)), std::string(kOp),
+            "pass tensors of the documented shapes");
+  const Backend backend = resolve(newton_schulz_support(), requested, {g, dout});
+  const at::Tensor matrices = wide_matrices(g), gradient = wide_matrices(dout);
+  const at::Tensor dg =
+      matrices.numel() == 0 ? matrices : run_backward(backend, matrices, options, gradient);
+  return parameter_gradient(shaped_like(g, dg), g);
 }
 
 }  // namespace ttt::ops

@@ -3,6 +3,7 @@
 #include "kernels/support/cpu_gemm_kernel.h"
 
 #include "kernels/support/simd.h"
+#include "kernels/support/simd_transpose.h"
 
 namespace ttt::ops::TTT_ISA {
 namespace {
@@ -52,30 +53,6 @@ void pack(const PackSource& source, float scale, std::int64_t panel_stride, void
       }
     }
   });
-}
-
-/// Lanes whose number has the bit `kStep` set take the other vector's, `kStep` lanes away: one step
-/// of transposing a square of vectors.
-template <int kStep>
-TTT_INLINE void swap_lanes(Float& low, Float& high) {
-  Int take_low, take_high;  // indices into (low, high)
-  for (int lane = 0; lane < kLanes; ++lane) {
-    take_low[lane] = (lane & kStep) != 0 ? kLanes + lane - kStep : lane;
-    take_high[lane] = (lane & kStep) != 0 ? kLanes + lane : lane + kStep;
-  }
-  const Float first = __builtin_shuffle(low, high, take_low);
-  high = __builtin_shuffle(low, high, take_high);
-  low = first;
-}
-
-template <int kStep>
-TTT_INLINE void transpose_steps(Float (&rows)[kLanes]) {
-  if constexpr (kStep < kLanes) {
-#pragma GCC unroll 16
-    for (int i = 0; i < kLanes; ++i)
-      if ((i & kStep) == 0) swap_lanes<kStep>(rows[i], rows[i + kStep]);
-    transpose_steps<2 * kStep>(rows);
-  }
 }
 
 /// The square of kLanes x kLanes elements at (row, column) of a source, transposed; zeros outside

@@ -18,14 +18,23 @@ namespace ttt::ops {
 struct SwigluTokens {
   at::Tensor k, v, rates;
 };
+/// Gradients; those of the backends' weights are per sample.
 struct SwigluApplyGradients {
   at::Tensor dq;
-  SwigluMatrices dweights;  ///< per sample
+  SwigluMatrices dweights;
 };
 struct SwigluGradientGradients {
   at::Tensor dk, dv, drates;
-  SwigluMatrices dweights;  ///< per sample
+  SwigluMatrices dweights;
 };
+
+// The backward passes without autograd, for callers that record themselves. Arguments are those of
+// the public functions, and checked as there; gradients come in their shapes and dtypes.
+SwigluApplyGradients swiglu_apply_backward(const at::Tensor& q, const SwigluMatrices& weights,
+                                           const at::Tensor& dout, Backend backend);
+SwigluGradientGradients swiglu_gradient_backward(const SwigluTokens& tokens,
+                                                 const SwigluMatrices& weights,
+                                                 const SwigluMatrices& dsums, Backend backend);
 
 namespace reference {
 void swiglu_apply(const at::Tensor& q, const SwigluMatrices& weights, const at::Tensor& out);

@@ -24,6 +24,7 @@ struct Variant {
   double value_scale = 1;
   bool shared_weights = true;  ///< weights [1, ...], else one set per sample
   bool transposed = false;     ///< the last dimension of the activations isn't contiguous
+  bool float_state = false;    ///< weights and rates stay float, as in the layers
 };
 
 std::string label(const char* call, const Sizes& s, const Variant& variant) {
@@ -42,12 +43,21 @@ at::Tensor activations(const char* name, const Sizes& s, const Variant& variant,
       .narrow(2, 4, channels);
 }
 
-at::Tensor rates(const Sizes& s, at::ScalarType dtype) {
-  return case_tensor("rates", {s.batch, s.tokens, 3, s.heads}).exp_().mul_(0.1).to(dtype);
+at::ScalarType state_dtype(const Variant& variant, at::ScalarType activations) {
+  return variant.float_state && activations == at::kBFloat16 ? at::kFloat : activations;
+}
+
+at::Tensor rates(const Sizes& s, const Variant& variant, at::ScalarType dtype) {
+  return case_tensor("rates", {s.batch, s.tokens, 3, s.heads})
+      .exp_()
+      .mul_(0.1)
+      .to(state_dtype(variant, dtype));
 }
 
 /// Scaled as the layer initialises them.
-std::vector<at::Tensor> weights(const Sizes& s, const Variant& variant, at::ScalarType dtype) {
+std::vector<at::Tensor> weights(const Sizes& s, const Variant& variant,
+                                at::ScalarType activations) {
+  const at::ScalarType dtype = state_dtype(variant, activations);
   const std::int64_t batch = variant.shared_weights ? 1 : s.batch;
   const double wide = 1 / std::sqrt(static_cast<double>(s.width));
   const double high = 1 / std::sqrt(static_cast<double>(s.hidden));
@@ -67,7 +77,7 @@ OpCase gradient_case(const Sizes& s, const Variant& variant = {}) {
   result.inputs = [=](at::ScalarType dtype) {
     std::vector<at::Tensor> in{activations("k", s, variant, variant.key_scale, dtype),
                                activations("v", s, variant, variant.value_scale, dtype),
-                               rates(s, dtype)};
+                               rates(s, variant, dtype)};
     for (const at::Tensor& weight : weights(s, variant, dtype)) in.push_back(weight);
     return in;
   };
@@ -165,11 +175,20 @@ std::vector<OpCase> swiglu_fast_weights_cases() {
   cases.push_back(huge);
   cases.push_back(apply_out_case({2, 7, 3, 20, 12}));
   cases.push_back(gradient_add_case({2, 19, 2, 12, 20}));
-  for (const Sizes& s : std::initializer_list<Sizes>{{1, 1024, 1, 384, 768}, {2, 600, 3, 64, 256}})
-    for (OpCase large : {gradient_case(s), apply_case(s)}) {
+  // One head as in LaCT-LVSM, and many as in the minimal layers.
+  for (const Sizes& s : std::initializer_list<Sizes>{{1, 2048, 1, 384, 768},
+                                                     {1, 2048, 1, 512, 1024},
+                                                     {1, 2048, 1, 768, 1536},
+                                                     {1, 2048, 1, 1024, 2048},
+                                                     {2, 600, 3, 64, 256},
+                                                     {1, 2048, 12, 64, 128},
+                                                     {1, 2048, 6, 128, 256}}) {
+    const Variant variant{.float_state = true};
+    for (OpCase large : {gradient_case(s, variant), apply_case(s, variant)}) {
       large.large = true;
       cases.push_back(large);
     }
+  }
   return cases;
 }
 

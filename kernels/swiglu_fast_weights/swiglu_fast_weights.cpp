@@ -110,6 +110,13 @@ SwigluMatrices gradient_of(Backend backend, const SwigluTokens& tokens,
   return sums;
 }
 
+/// Gradients per sample as those of the weights that the caller gave.
+SwigluMatrices gradients_of(const SwigluMatrices& weights, const SwigluMatrices& per_sample) {
+  return {parameter_gradient(per_sample.w0, weights.w0),
+          parameter_gradient(per_sample.w1, weights.w1),
+          parameter_gradient(per_sample.w2, weights.w2)};
+}
+
 struct ApplyFunction : Function<ApplyFunction> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& q, const at::Tensor& w0,
                             const at::Tensor& w1, const at::Tensor& w2, std::int64_t backend) {
@@ -173,6 +180,18 @@ at::Tensor swiglu_apply(const at::Tensor& q, const SwigluMatrices& weights, Back
   return out;
 }
 
+SwigluApplyGradients swiglu_apply_backward(const at::Tensor& q, const SwigluMatrices& weights,
+                                           const at::Tensor& dout, Backend requested) {
+  check_shape(kOp, "q", q, {-1, -1, -1});
+  check_shape(kOp, "dout", dout, {q.size(0), q.size(1), q.size(2)});
+  check_same_dtype(kOp, "dout", dout, q);
+  const Backend backend = resolve(swiglu_fast_weights_support(), requested,
+                                  {q, weights.w0, weights.w1, weights.w2, dout});
+  const SwigluApplyGradients result = run_apply_backward(
+      backend, with_contiguous_rows(q), prepared_weights(weights, q), with_contiguous_rows(dout));
+  return {result.dq, gradients_of(weights, result.dweights)};
+}
+
 void swiglu_apply_out(const at::Tensor& q, const SwigluMatrices& weights, const at::Tensor& out,
                       Backend requested) {
   check_shape(kOp, "q", q, {-1, -1, -1});
@@ -195,6 +214,27 @@ SwigluMatrices swiglu_gradient(const at::Tensor& k, const at::Tensor& v, const a
   const variable_list sums = GradientFunction::apply(tokens.k, tokens.v, tokens.rates, w.w0, w.w1,
                                                      w.w2, static_cast<std::int64_t>(backend));
   return {sums[0], sums[1], sums[2]};
+}
+
+SwigluGradientGradients swiglu_gradient_backward(const SwigluTokens& tokens,
+                                                 const SwigluMatrices& weights,
+                                                 const SwigluMatrices& dsums, Backend requested) {
+  const at::Tensor &k = tokens.k, &v = tokens.v, &rates = tokens.rates;
+  check_shape(kOp, "k", k, {-1, -1, -1});
+  const Backend backend =
+      resolve(swiglu_fast_weights_support(), requested,
+              {k, v, rates, weights.w0, weights.w1, weights.w2, dsums.w0, dsums.w1, dsums.w2});
+  const SwigluMatrices w = prepared_weights(weights, k);
+  const auto prepared = [&](std::string_view name, const at::Tensor& dsum, const at::Tensor& like) {
+    check_shape(kOp, name, dsum, {like.size(0), like.size(1), like.size(2), like.size(3)});
+    return to_accumulation_dtype(kOp, name, dsum, k).contiguous();
+  };
+  const SwigluGradientGradients result =
+      run_gradient_backward(backend, prepared_tokens(k, v, rates, w.w0.size(1)), w,
+                            {prepared("dg0", dsums.w0, w.w0), prepared("dg1", dsums.w1, w.w1),
+                             prepared("dg2", dsums.w2, w.w2)});
+  return {result.dk, result.dv, parameter_gradient(result.drates.permute({0, 3, 2, 1}), rates),
+          gradients_of(weights, result.dweights)};
 }
 
 void swiglu_gradient_add(const at::Tensor& k, const at::Tensor& v, const at::Tensor& rates,

@@ -103,13 +103,20 @@ class Rows {
   bool bf16_;
 };
 
-/// `count` <= kTile tokens as floats: in place, or converted into `buffer` (kTile * d floats).
+/// `count` <= kTile tokens as floats: in place, or as a copy in `buffer` (kTile * d floats), which
+/// bfloat16 needs, and tokens whose results take their place.
 TokenTile float_tile(const Plan& plan, const Rows& x, const Plan::Task& task, std::int64_t n,
-                     std::int64_t count, float* buffer) {
+                     std::int64_t count, float* buffer, bool copies = false) {
   const ConstTokenRows rows = x.const_rows(task.b, task.head, n);
-  if (!rows.bf16) return {static_cast<const float*>(rows.data), rows.stride, count, plan.d};
-  plan.kernel.widen(rows, count, plan.d, buffer);
-  return {buffer, plan.d, count, plan.d};
+  const TokenTile copy{buffer, plan.d, count, plan.d};
+  if (rows.bf16) {
+    plan.kernel.widen(rows, count, plan.d, buffer);
+    return copy;
+  }
+  const auto* data = static_cast<const float*>(rows.data);
+  if (!copies) return {data, rows.stride, count, plan.d};
+  plan.kernel.write(data, rows.stride, count, plan.d, {buffer, plan.d, false});
+  return copy;
 }
 
 /// A matrix of contiguous-per-matrix weights [B, heads, d, d] whose batch stride may be 0.
@@ -269,12 +276,13 @@ void gated_linear_apply(const at::Tensor& q, const at::Tensor& w1, const at::Ten
                         const at::Tensor& out) {
   const Plan plan(q, w1);
   const Rows queries(q, plan.d), results(out, plan.d);
+  const bool in_place = out.is_alias_of(q);
   plan.for_each_task(2 * plan.d * plan.d, [&](const Plan::Task& task) {
     float* packed = thread_scratch(plan.packed_size + kTile * plan.d);
     pack(plan, w1, w2, task, packed);
     for (std::int64_t n = task.begin; n < task.end; n += kTile)
       plan.kernel.apply(float_tile(plan, queries, task, n, std::min(kTile, task.end - n),
-                                   packed + plan.packed_size),
+                                   packed + plan.packed_size, in_place),
                         packed, results.rows(task.b, task.head, n));
   });
 }

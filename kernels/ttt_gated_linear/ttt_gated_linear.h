@@ -39,8 +39,9 @@ at::Tensor gated_linear_apply(const at::Tensor& q, const InnerWeights& weights,
                               Backend backend = Backend::automatic);
 
 /// The same into `out` [B, N, heads*d], which may be a slice of a wider tensor (the operand of the
-/// output projection) with a contiguous last dimension and q's dtype, and must not overlap q.
-/// Records no gradients: throws Error(usage) where one would be needed.
+/// output projection) with a contiguous last dimension and q's dtype. On the CPU it may be q
+/// itself; else it must not overlap q. Records no gradients: throws Error(usage) where one would be
+/// needed.
 void gated_linear_apply_out(const at::Tensor& q, const InnerWeights& weights, const at::Tensor& out,
                             Backend backend = Backend::automatic);
 

@@ -75,13 +75,15 @@ ops::SwigluMatrices chunk_gradient(const LactTokens& tokens, const LactOperation
   return gradient;
 }
 
-/// Newton-Schulz on the three gradients as one batch, since w1's has the others' shape when
-/// transposed.
+/// Newton-Schulz on the three gradients. On GPUs as one batch, since w1's has the others' shape
+/// when transposed; CPUs gain nothing from that and would copy them.
 ops::SwigluMatrices orthogonalised(const ops::SwigluMatrices& gradient,
                                    const LactOptions& options) {
-  const at::Tensor all = at::stack({gradient.w0, gradient.w1.transpose(-2, -1), gradient.w2});
-  const at::Tensor x =
-      ops::newton_schulz(all, {options.steps, options.bf16_newton_schulz}, options.backend);
+  const auto run = [&](const at::Tensor& g) {
+    return ops::newton_schulz(g, {options.steps, options.bf16_newton_schulz}, options.backend);
+  };
+  if (gradient.w0.is_cpu()) return {run(gradient.w0), run(gradient.w1), run(gradient.w2)};
+  const at::Tensor x = run(at::stack({gradient.w0, gradient.w1.transpose(-2, -1), gradient.w2}));
   return {x.select(0, 0), x.select(0, 1).transpose(-2, -1), x.select(0, 2)};
 }
 

@@ -21,8 +21,8 @@ constexpr double kLinearStd = 0.02;
 
 using Holder = std::shared_ptr<WeightHolder>;
 
-const ops::LinearEpilogue kSilu{ops::LinearActivation::silu};
-const ops::LinearEpilogue kGelu{ops::LinearActivation::gelu};
+const ops::LinearFusion kSilu{ops::LinearActivation::silu};
+const ops::LinearFusion kGelu{ops::LinearActivation::gelu};
 
 at::Tensor layer_norm(const at::Tensor& x, const Holder& norm) {
   return at::layer_norm(x, {x.size(-1)}, norm->weight, {}, kLayerNormEpsilon);

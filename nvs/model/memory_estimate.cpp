@@ -130,10 +130,13 @@ class Estimator {
     return std::max(operand(part) + part * dim * factor_,
                     part * 2 * dim * factor_ + std::max(packed(sub), part * norm));
   }
-  /// Gradients, their stack, two steps of Newton-Schulz and its square matrices.
+  /// Gradients, their orthogonal matrices, and then the new weights; before that the forms in which
+  /// Newton-Schulz holds one matrix.
   std::int64_t update(const LvsmSubLayer& sub) const {
     const std::int64_t side = std::min(sub.head_dim, config_.hidden(sub));
-    return 4 * matrices(sub) + 6 * config_.heads(sub) * side * side * kFloat;
+    const std::int64_t forms =
+        4 * sub.head_dim * config_.hidden(sub) * kFloat + 3 * side * side * kFloat;
+    return 2 * matrices(sub) + std::max(matrices(sub), forms);
   }
 
   const LvsmConfig& config_;

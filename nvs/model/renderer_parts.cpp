@@ -13,8 +13,8 @@
 namespace ttt::nvs {
 namespace {
 
-const ops::LinearEpilogue kSilu{ops::LinearActivation::silu};
-const ops::LinearEpilogue kGelu{ops::LinearActivation::gelu};
+const ops::LinearFusion kSilu{ops::LinearActivation::silu};
+const ops::LinearFusion kGelu{ops::LinearActivation::gelu};
 
 at::Tensor split_heads(const at::Tensor& x, std::int64_t heads) {
   return x.unflatten(-1, {heads, x.size(-1) / heads});

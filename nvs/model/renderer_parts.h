@@ -44,8 +44,8 @@ struct LvsmRenderer::Parts {
     return normed(x, sub.norm).to(options.dtype);
   }
   at::Tensor linear(const at::Tensor& x, const at::Tensor& weight,
-                    const ops::LinearEpilogue& epilogue = {}) const {
-    return ops::linear(x, weight, {}, epilogue, options.backend);
+                    const ops::LinearFusion& fusion = {}) const {
+    return ops::linear(x, weight, {}, fusion, options.backend);
   }
   /// y += x Wt
   void add_product(const at::Tensor& y, const at::Tensor& x, const at::Tensor& weight) const {

@@ -3,8 +3,8 @@
 #include "nvs/output/contact_sheet.h"
 
 #include "core/error.h"
+#include "core/media/drawing.h"
 
-#include <opencv2/imgproc.hpp>
 #include <spdlog/fmt/fmt.h>
 
 #include <algorithm>
@@ -26,29 +26,17 @@ struct Grid {
   int columns = 3;  ///< a multiple of three: rendered, truth, error
 };
 
-cv::Mat view_of(const Image& image) {
-  return {image.height, image.width, CV_8UC3, const_cast<std::uint8_t*>(image.row(0))};
-}
-
 void put_text(cv::Mat& sheet, const std::string& text, int x, int y, int width, double size) {
-  // Names of other scripts and long ones don't fit OpenCV's font and the cell.
-  std::string shown;
-  for (const char c : text) shown += c >= ' ' && c <= '~' ? c : '?';
-  int baseline = 0;
-  const auto width_of = [&](const std::string& line) {
-    return cv::getTextSize(line, cv::FONT_HERSHEY_SIMPLEX, size, 1, &baseline).width;
-  };
-  while (shown.size() > 4 && width_of(shown) > width) shown = "..." + shown.substr(4);
-  cv::putText(sheet, shown, {x, y}, cv::FONT_HERSHEY_SIMPLEX, size, {40, 40, 40}, 1, cv::LINE_AA);
+  // Of a file's name the end says more.
+  drawing::draw_text(sheet, drawing::fitted(text, width, drawing::Keep::end, size), {x, y},
+                     drawing::kInk, size);
 }
 
 void put_picture(cv::Mat& sheet, const Grid& grid, const Image& image, int x, int y,
                  const std::string& caption) {
-  cv::Mat zoomed;
-  cv::resize(view_of(image), zoomed, {}, grid.zoom, grid.zoom, cv::INTER_NEAREST);
-  const cv::Rect place(x, y, std::min(zoomed.cols, grid.cell_width),
-                       std::min(zoomed.rows, grid.cell_height));
-  zoomed(cv::Rect(0, 0, place.width, place.height)).copyTo(sheet(place));
+  const Image zoomed = drawing::scaled(image, image.width * grid.zoom, image.height * grid.zoom);
+  cv::Mat cell = sheet(cv::Rect(x, y, grid.cell_width, grid.cell_height));
+  drawing::draw_picture(cell, zoomed, {0, 0});
   put_text(sheet, caption, x, y + grid.cell_height + 14, grid.cell_width, 0.4);
 }
 
@@ -107,7 +95,8 @@ Image contact_sheet(std::span<const SheetPicture> all_inputs,
   const int input_rows = rows_of(inputs.size(), grid.columns);
   const int width = kGap + grid.columns * (grid.cell_width + kGap);
   const int height = 2 * kHeading + (input_rows + rows_of(targets.size(), across)) * row;
-  cv::Mat sheet(height, width, CV_8UC3, cv::Scalar(255, 255, 255));
+  Image result = drawing::blank(width, height);
+  cv::Mat sheet = drawing::canvas_of(result);
   const auto left = [&](int column) { return kGap + column * (grid.cell_width + kGap); };
 
   put_text(sheet, count_text("inputs", all_inputs.size()), kGap, 18, width, 0.5);
@@ -133,9 +122,7 @@ Image contact_sheet(std::span<const SheetPicture> all_inputs,
     put_picture(sheet, grid, error_map(target.rendered, target.truth), left(column + 2), top,
                 metrics.ssim.has_value() ? fmt::format("SSIM {:.4f}", *metrics.ssim) : "error");
   }
-  Image out{sheet.cols, sheet.rows, {}};
-  out.rgb.assign(sheet.datastart, sheet.dataend);
-  return out;
+  return result;
 }
 
 }  // namespace ttt::nvs

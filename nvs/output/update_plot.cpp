@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "nvs/output/update_plot.h"
 
+#include "core/media/drawing.h"
+
 #include <opencv2/imgproc.hpp>
 #include <spdlog/fmt/fmt.h>
 
@@ -14,16 +16,12 @@ namespace ttt::nvs {
 namespace {
 
 constexpr int kWidth = 720, kPanel = 200, kLeft = 90, kMargin = 28;
-const cv::Scalar kInk(40, 40, 40), kGrey(170, 170, 170), kBlue(40, 90, 200), kPaper(255, 255, 255);
+const cv::Scalar kGrey(170, 170, 170), kBlue(40, 90, 200);
 
 struct Series {
   std::vector<double> values;
   cv::Scalar colour;
 };
-
-void label(cv::Mat& picture, const std::string& text, cv::Point at) {
-  cv::putText(picture, text, at, cv::FONT_HERSHEY_SIMPLEX, 0.42, kInk, 1, cv::LINE_AA);
-}
 
 /// Bars side by side for each update, from zero (or the lower end) to the value.
 void draw_panel(cv::Mat& picture, int top, const std::string& title,
@@ -38,9 +36,9 @@ void draw_panel(cv::Mat& picture, int top, const std::string& title,
     const double part = (std::clamp(value, low, high) - low) / (high - low);
     return bottom - static_cast<int>(std::lround(part * (bottom - head)));
   };
-  label(picture, title, {kLeft, top + 18});
-  label(picture, fmt::format("{:.3g}", high), {8, head + 5});
-  label(picture, fmt::format("{:.3g}", low), {8, bottom + 5});
+  drawing::draw_text(picture, title, {kLeft, top + 18});
+  drawing::draw_text(picture, fmt::format("{:.3g}", high), {8, head + 5});
+  drawing::draw_text(picture, fmt::format("{:.3g}", low), {8, bottom + 5});
   const std::size_t count = series[0].values.size();
   const double step = static_cast<double>(kWidth - kLeft - kMargin) / static_cast<double>(count);
   for (std::size_t i = 0; i < count; ++i)
@@ -53,17 +51,14 @@ void draw_panel(cv::Mat& picture, int top, const std::string& title,
       const int right = std::max(x, x + static_cast<int>(each) - 1);
       cv::rectangle(picture, {x, y_of(value)}, {right, y_of(0)}, series[j].colour, cv::FILLED);
     }
-  cv::line(picture, {kLeft, y_of(0)}, {kWidth - kMargin, y_of(0)}, kInk);
+  cv::line(picture, {kLeft, y_of(0)}, {kWidth - kMargin, y_of(0)}, drawing::kInk);
 }
 
 }  // namespace
 
 Image draw_updates(std::span<const UpdateBar> updates) {
-  Image image{kWidth, 3 * kPanel, {}};
-  image.rgb.resize(static_cast<std::size_t>(image.width) * static_cast<std::size_t>(image.height) *
-                   3);
-  cv::Mat picture(image.height, image.width, CV_8UC3, image.rgb.data());
-  picture.setTo(kPaper);
+  Image image = drawing::blank(kWidth, 3 * kPanel);
+  cv::Mat picture = drawing::canvas_of(image);
   if (updates.empty()) return image;
   Series before{{}, kGrey}, after{{}, kBlue}, gradient{{}, kBlue}, change{{}, kBlue};
   for (const UpdateBar& update : updates) {

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The ttt authors
 // SPDX-License-Identifier: Apache-2.0
 #include "core/error.h"
+#include "core/media/drawing.h"
 #include "nvs/cameras/normalization.h"
 #include "nvs/scene/rig.h"
 
@@ -18,7 +19,8 @@ constexpr int kMargin = 60;
 constexpr int kCaption = 70;  // below the panels
 
 const cv::Scalar kInput(30, 80, 220), kTarget(215, 45, 40), kOther(150, 150, 150);
-const cv::Scalar kInk(40, 40, 40), kGrid(228, 228, 228);
+const cv::Scalar kGrid(228, 228, 228);
+const cv::Scalar& kInk = drawing::kInk;
 
 /// A look along one direction: the picture's x and y in the world.
 struct Projection {
@@ -50,9 +52,8 @@ void draw_line(cv::Mat& canvas, const cv::Point2d& a, const cv::Point2d& b,
 }
 
 void draw_text(cv::Mat& canvas, const std::string& text, const cv::Point2d& at,
-               const cv::Scalar& colour, double size = 0.42) {
-  cv::putText(canvas, text, {pixel(at.x), pixel(at.y)}, cv::FONT_HERSHEY_SIMPLEX, size, colour, 1,
-              cv::LINE_AA);
+               const cv::Scalar& colour, double size = drawing::kTextSize) {
+  drawing::draw_text(canvas, text, {pixel(at.x), pixel(at.y)}, colour, size);
 }
 
 /// The pyramid of what a camera sees, `depth` long.
@@ -237,7 +238,8 @@ Image draw_rig(const Scene& scene, std::span<const int> inputs, std::span<const 
                            ? std::clamp(0.6 * rig.baseline.mean, 0.03 * extent, 0.12 * extent)
                            : extent;
   const Roles roles{inputs, targets};
-  cv::Mat canvas(kPanel + kCaption, 2 * kPanel, CV_8UC3, cv::Scalar(255, 255, 255));
+  Image result = drawing::blank(2 * kPanel, kPanel + kCaption);
+  cv::Mat canvas = drawing::canvas_of(result);
   Projection above{right, cross(up, right), {}, 1, 0};
   Projection side{right, up, {}, 1, kPanel};
   for (Projection* view : {&above, &side}) {
@@ -247,9 +249,7 @@ Image draw_rig(const Scene& scene, std::span<const int> inputs, std::span<const 
   draw_line(canvas, {kPanel, 0}, {kPanel, kPanel - 1.0}, kInk);
   draw_line(canvas, {0, kPanel}, {2.0 * kPanel, kPanel}, kInk);
   draw_caption(canvas, scene, roles, cameras.size());
-  Image out{canvas.cols, canvas.rows, {}};
-  out.rgb.assign(canvas.datastart, canvas.dataend);
-  return out;
+  return result;
 }
 
 }  // namespace ttt::nvs

@@ -1,13 +1,14 @@
 // SPDX-FileCopyrightText: The ttt authors
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/registry.h"
-#include "tests/apps/effects.h"
+#include "tests/apps/result_effects.h"
 #include "tests/apps/run_program.h"
 #include "tests/support/paths.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <set>
 #include <sstream>
 
@@ -170,6 +171,30 @@ TEST(Bench, MistakesAreUsageErrors) {
   expect_error(run_ttt(rope({"-o", "x.json", "--format", "csv"})), 2, "contradicts");
 }
 
+TEST(Bench, ANameWithoutItsFlagSaysWhatToType) {
+  const TempDir folder;
+  const std::string good = write_result(folder, "good.jsonl", {1});
+  expect_error(run_ttt({"bench", "vit3_t"}), 2, "vit3_t is a model, not a result file",
+               "`ttt bench --model vit3_t`");
+  expect_error(run_ttt({"bench", "vittt_tiny"}), 2, "is a model", "--model vittt_tiny`");
+  expect_error(run_ttt({"bench", "rope_2d"}), 2, "rope_2d is an operation",
+               "`ttt bench --op rope_2d`");
+  expect_error(run_ttt({"bench", "rope_2d", "linear"}), 2, "rope_2d is an operation",
+               "--op rope_2d");
+  expect_error(run_ttt({"bench", good, "rope_2d"}), 2, "rope_2d is an operation", "--op rope_2d");
+  expect_error(run_ttt({"bench", "vit3t"}), 2, "no result file \"vit3t\"", "--model vit3_t`");
+  expect_error(run_ttt({"bench", "anything"}), 2, "two files, not 1", "--model NAME");
+  // A folder of that name is no result either; a file is.
+  std::filesystem::create_directory(folder / "vit3_t");
+  const auto run_there = [&](std::vector<std::string> arguments) {
+    return run_ttt(ProgramCall{.arguments = std::move(arguments), .directory = folder.path()});
+  };
+  expect_error(run_there({"bench", "vit3_t"}), 2, "vit3_t is a model", "--model vit3_t`");
+  write_result(folder, "rope_2d", {1});
+  EXPECT_EQ(run_there({"bench", "rope_2d", "good.jsonl"}).code, 0);
+  expect_error(run_ttt({"bench", good, "rope_2d.json"}), 4, "can't read", "check the name");
+}
+
 TEST(Bench, OtherErrorsHaveTheirCodes) {
   const TempDir folder;
   write_text_file(folder / "bad.safetensors", "nothing");
@@ -322,6 +347,7 @@ void add_sweep_effects(std::map<std::string, Effect>& effects) {
 std::map<std::string, Effect> bench_effects() {
   std::map<std::string, Effect> effects;
   add_general_effects(effects, rope());
+  add_result_file_effects(effects, rope());
   add_subject_effects(effects);
   add_sweep_effects(effects);
   effects["compare"] = [] {
@@ -335,35 +361,6 @@ std::map<std::string, Effect> bench_effects() {
     const std::string b = write_result(folder, "b.jsonl", {1.3});
     EXPECT_EQ(run_ttt({"bench", "--compare", a, b}).code, 8);
     EXPECT_EQ(run_ttt({"bench", "--compare", a, b, "--threshold", "0.4"}).code, 0);
-  };
-  effects["format"] = [] {
-    EXPECT_TRUE(run_ttt(rope({"--format", "csv"})).out.starts_with("kind,"));
-  };
-  effects["output"] = [] {
-    const TempDir folder;
-    EXPECT_EQ(run_ttt(rope({"-o", folder / "new/a.jsonl"})).out, "");
-    EXPECT_TRUE(contains(read_text_file(folder / "new/a.jsonl"), "\"status\":\"summary\""));
-    EXPECT_EQ(Json::parse(read_text_file(folder / "new/a.jsonl.run.json"))["command"], "bench");
-    expect_error(run_ttt(rope({"-o", "/dev/null/x.csv"})), 5, "");
-  };
-  effects["overwrite"] = [] {
-    const TempDir folder;
-    write_text_file(folder / "a.csv", "old");
-    expect_error(run_ttt(rope({"-o", folder / "a.csv"})), 5, "exists already", "--overwrite");
-    EXPECT_EQ(run_ttt(rope({"-o", folder / "a.csv", "--overwrite"})).code, 0);
-    EXPECT_NE(read_text_file(folder / "a.csv"), "old");
-  };
-  effects["progress-fd"] = [] {
-    const TempDir folder;
-    const ProgramResult result = run_program(
-        {.arguments = {"/bin/sh", "-c",
-                       "'" + ttt_path() + "' bench --op rope_2d -r 1 --progress-fd 3 3>p"},
-         .directory = folder.path()});
-    EXPECT_EQ(result.code, 0) << result.err;
-    const std::string text = read_text_file(folder / "p");
-    const Json last = Json::parse(text.substr(text.rfind('\n', text.size() - 2) + 1));
-    EXPECT_EQ(last["task"], "bench");
-    EXPECT_EQ(last["finished"], true);
   };
   return effects;
 }

@@ -4,7 +4,7 @@
 #include "core/media/decode.h"
 #include "core/weights/safetensors_writer.h"
 #include "tests/apps/classify_bench.h"
-#include "tests/apps/effects.h"
+#include "tests/apps/result_effects.h"
 
 #include <ATen/ops/ones.h>
 
@@ -323,16 +323,10 @@ void add_running(std::map<std::string, Effect>& effects) {
     EXPECT_EQ(bench().row({"--inner-report", "--no-inner-update"})["inner"][0]["steps"], 0);
   };
   effects["progress-fd"] = [] {
-    Arguments arguments{ttt_path(), "classify", "flat", "--progress-fd", "3"};
+    Arguments arguments{"classify", "flat"};
     const Arguments model = ClassifyBench::model();
     arguments.insert(arguments.end(), model.begin(), model.end());
-    std::string command;
-    for (const std::string& argument : arguments) command += "'" + argument + "' ";
-    const ProgramResult result = run_program(
-        {.arguments = {"/bin/sh", "-c", command + "3>progress"}, .directory = bench().path()});
-    EXPECT_EQ(result.code, 0) << result.err;
-    const std::string text = read_text_file(bench() / "progress");
-    const Json last = Json::parse(text.substr(text.rfind('\n', text.size() - 2) + 1));
+    const Json last = last_progress(arguments, bench().path());
     EXPECT_EQ(last["done"], 4);
     EXPECT_EQ(last["finished"], true);
     expect_error(bench().run({"flat", "--progress-fd", "77"}), 2, "not open", "77>");

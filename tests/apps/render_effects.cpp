@@ -3,7 +3,7 @@
 #include "tests/apps/render_effects.h"
 
 #include "core/weights/safetensors_writer.h"
-#include "tests/apps/effects.h"
+#include "tests/apps/result_effects.h"
 
 #include <ATen/ops/ones.h>
 #include <gtest/gtest.h>
@@ -271,14 +271,9 @@ void add_progress_and_preset(Effects& effects) {
     EXPECT_EQ(row["ns_dtype"], "bf16");
   };
   effects["progress-fd"] = [] {
-    const std::string command = "'" + ttt_path() +
-                                "' render ring -w tiny.safetensors --size 32x24 --metrics p.json "
-                                "--overwrite --target-views 1,3 --progress-fd 3 3>progress";
-    const ProgramResult result =
-        run_program({.arguments = {"/bin/sh", "-c", command}, .directory = bench().path()});
-    EXPECT_EQ(result.code, 0) << result.err;
-    const std::string text = read_text_file(bench() / "progress");
-    const Json last = Json::parse(text.substr(text.rfind('\n', text.size() - 2) + 1));
+    const Json last = last_progress({"render", "ring", "-w", "tiny.safetensors", "--size", "32x24",
+                                     "--metrics", "p.json", "--overwrite", "--target-views", "1,3"},
+                                    bench().path());
     EXPECT_EQ(last["task"], "render");
     EXPECT_EQ(last["done"], 2);
   };

@@ -72,6 +72,11 @@ void add_results(Effects& effects) {
       bench().rows({"-o", movie, "--path", "orbit", "--frames", "3", "--overwrite"});
       EXPECT_GT(fs::file_size(bench() / movie), 500U) << movie;
     }
+    const ProgramResult table =
+        bench().run({"ring", "-w", "tiny.safetensors", "--size", "32x24", "--format", "table", "-o",
+                     "orbit.gif", "--path", "orbit", "--frames", "3", "--overwrite"});
+    EXPECT_NE(table.out.find("3  frames in orbit.gif"), std::string::npos) << table.out;
+    EXPECT_NE(table.err.find("cameras by --path orbit"), std::string::npos) << table.err;
     expect_error(bench().run({"ring", "-w", "tiny.safetensors", "--size", "32x24", "-o", "x.jpg"}),
                  2, ".jpg");
     expect_error(bench().run({"ring", "-w", "tiny.safetensors"}), 2, "nothing to write",

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/registry.h"
 #include "kernels/support/cpu_isa.h"
-#include "tests/apps/effects.h"
+#include "tests/apps/result_effects.h"
 #include "tests/apps/run_program.h"
 #include "tests/support/paths.h"
 
@@ -304,6 +304,7 @@ void add_check_effects(std::map<std::string, Effect>& effects) {
 std::map<std::string, Effect> selftest_effects() {
   std::map<std::string, Effect> effects;
   add_general_effects(effects, rope());
+  add_result_file_effects(effects, rope());
   add_check_effects(effects);
   effects["device"] = [] {
     const auto all = rows(rope({"--device", "cpu"}));
@@ -313,42 +314,6 @@ std::map<std::string, Effect> selftest_effects() {
     EXPECT_EQ(all.back()["device"], "cpu");
   };
   effects["threads"] = [] { EXPECT_EQ(rows(rope({"-t", "2"})).back()["threads"], 2); };
-  effects["format"] = [] {
-    EXPECT_TRUE(run_ttt(rope({"--format", "csv"})).out.starts_with("kind,"));
-    EXPECT_TRUE(run_ttt(rope({"--format", "json"})).out.starts_with("{\"schema\": 1"));
-  };
-  effects["output"] = [] {
-    const TempDir folder;
-    const ProgramResult result = run_ttt(rope({"-o", folder / "new/a.jsonl"}));
-    EXPECT_EQ(result.code, 0) << result.err;
-    EXPECT_EQ(result.out, "");
-    EXPECT_TRUE(contains(read_text_file(folder / "new/a.jsonl"), "\"status\":\"summary\""));
-    const Json record = Json::parse(read_text_file(folder / "new/a.jsonl.run.json"));
-    EXPECT_EQ(record["command"], "selftest");
-    EXPECT_EQ(record["options"]["op"]["origin"], "command line");
-    expect_error(run_ttt(rope({"-o", "/dev/null/x.csv"})), 5, "");
-    expect_error(run_ttt(rope({"-o", folder / "x.pdf"})), 2, "which format");
-  };
-  effects["overwrite"] = [] {
-    const TempDir folder;
-    write_text_file(folder / "a.csv", "old");
-    expect_error(run_ttt(rope({"-o", folder / "a.csv"})), 5, "exists already", "--overwrite");
-    EXPECT_EQ(read_text_file(folder / "a.csv"), "old");
-    EXPECT_EQ(run_ttt(rope({"-o", folder / "a.csv", "--overwrite"})).code, 0);
-    EXPECT_NE(read_text_file(folder / "a.csv"), "old");
-  };
-  effects["progress-fd"] = [] {
-    const TempDir folder;
-    const ProgramResult result = run_program(
-        {.arguments = {"/bin/sh", "-c",
-                       "'" + ttt_path() + "' selftest --op rope_2d --progress-fd 3 3>p"},
-         .directory = folder.path()});
-    EXPECT_EQ(result.code, 0) << result.err;
-    const std::string text = read_text_file(folder / "p");
-    const Json last = Json::parse(text.substr(text.rfind('\n', text.size() - 2) + 1));
-    EXPECT_EQ(last["task"], "selftest");
-    EXPECT_EQ(last["finished"], true);
-  };
   return effects;
 }
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The vectorised elementary functions, seen through ops that apply nothing else.
 #include "kernels/depthwise_conv3x3/depthwise_conv3x3.h"
+#include "kernels/registry.h"
 #include "kernels/support/cpu_isa.h"
 #include "kernels/ttt_gated_linear/ttt_gated_linear.h"
 
@@ -64,6 +65,22 @@ TEST_P(Functions, SigmoidOverTheWholeRange) {
     const at::Tensor x = arguments(limit), exact = x.to(at::kDouble);
     EXPECT_LE(error_in_ulps(gated_of(x), exact * at::silu(exact), 1e-30), 6.0) << limit;
   }
+}
+
+/// Widths of one vector, of some, and of parts of one.
+TEST_P(Functions, GatedApplyMayTakeThePlaceOfItsQueries) {
+  for (const at::ScalarType dtype : {at::kFloat, at::kBFloat16})
+    for (const std::int64_t d : {1, 5, 16, 33, 72}) {
+      const at::Tensor w1 = case_tensor("w1", {2, 3, d, d}, 0.3).to(at::kFloat);
+      const at::Tensor w2 = case_tensor("w2", {2, 3, d, d}, 0.3).to(at::kFloat);
+      const at::Tensor wide = case_tensor("q", {2, 70, 3 * d + 7}).to(dtype), kept = wide.clone();
+      const at::Tensor q = wide.narrow(2, 4, 3 * d);
+      const at::Tensor expected = gated_linear_apply(q, {w1, w2}, Backend::cpu);
+      gated_linear_apply_out(q, {w1, w2}, q, Backend::cpu);
+      EXPECT_TRUE(q.equal(expected)) << dtype << ", " << d;
+      EXPECT_TRUE(wide.narrow(2, 0, 4).equal(kept.narrow(2, 0, 4)));
+      EXPECT_TRUE(wide.narrow(2, 3 * d + 4, 3).equal(kept.narrow(2, 3 * d + 4, 3)));
+    }
 }
 
 TEST_P(Functions, FarAndSpecialArguments) {

@@ -53,9 +53,8 @@ TEST(PackedLinear, GivesTheVeryResultOfTheWeights) {
     const PackedLinear packed(t.weight, t.bias, dtype);
     EXPECT_EQ(packed.in(), 37);
     EXPECT_EQ(packed.out(), 70);
-    const LinearEpilogue epilogue{kSilu, t.residual};
-    EXPECT_TRUE(
-        ops::linear(t.x, packed, epilogue).equal(ops::linear(t.x, t.weight, t.bias, epilogue)));
+    const LinearFusion fusion{kSilu, t.residual};
+    EXPECT_TRUE(ops::linear(t.x, packed, fusion).equal(ops::linear(t.x, t.weight, t.bias, fusion)));
   }
 }
 
@@ -128,6 +127,66 @@ TEST(LinearOut, RefusesUnevenRowsWrongTypesAndGradients) {
   const at::Tensor y = at::empty({3, 50, 70});
   expect_usage_error([&] { linear_out(t.x, t.weight.clone().requires_grad_(), {}, y); },
                      "no gradients");
+}
+
+TEST(LinearNorm, IsThatOfLayerNorm) {
+  for (const at::ScalarType dtype : {at::kFloat, at::kDouble}) {
+    const Tensors4 t = tensors(dtype);
+    const LinearNorm norm{case_tensor("norm", {37}).to(dtype), case_tensor("shift", {37}).to(dtype),
+                          1e-6};
+    const at::Tensor x = t.x * 3 + 40;  // far from zero: a variance from squares would lose digits
+    const at::Tensor expected =
+        at::linear(at::layer_norm(x, {37}, norm.weight, norm.bias, norm.epsilon), t.weight, t.bias);
+    const double bound = 2e-5 * expected.abs().max().item<double>();
+    LinearFusion fusion;
+    fusion.norm = norm;
+    EXPECT_LT(largest_difference(ops::linear(x, t.weight, t.bias, fusion), expected), bound);
+    const PackedLinear packed(t.weight, t.bias, dtype);
+    EXPECT_LT(largest_difference(ops::linear(x, packed, fusion), expected), bound);
+    const at::Tensor out = at::zeros({3, 50, 70}, dtype);
+    linear_out(x, packed, fusion, out);
+    EXPECT_LT(largest_difference(out, expected), bound);
+  }
+}
+
+TEST(LinearNorm, TakesTheRowsThatItsResultReplaces) {
+  const Tensors4 t = tensors();
+  const at::Tensor weight = case_tensor("square", {37, 37}, 0.2).to(at::kFloat);
+  LinearFusion fusion{kSilu, t.x};
+  fusion.norm = {case_tensor("norm", {37}).to(at::kFloat)};
+  const at::Tensor expected = ops::linear(t.x, weight, {}, fusion);
+  const at::Tensor normed = at::layer_norm(t.x, {37}, fusion.norm.weight);
+  EXPECT_LT(largest_difference(expected, at::silu(at::linear(normed, weight)) + t.x), 1e-4);
+}
+
+TEST(LinearNorm, FollowsAutocast) {
+  const Tensors4 t = tensors();
+  LinearFusion fusion;
+  fusion.norm = {case_tensor("norm", {37}).to(at::kFloat)};
+  at::autocast::set_autocast_enabled(at::kCPU, true);
+  at::autocast::set_autocast_dtype(at::kCPU, at::kBFloat16);
+  const at::Tensor y = ops::linear(t.x, t.weight, t.bias, fusion);
+  at::autocast::clear_cache();
+  at::autocast::set_autocast_enabled(at::kCPU, false);
+  EXPECT_EQ(y.scalar_type(), at::kBFloat16);
+  EXPECT_LT(largest_difference(y, ops::linear(t.x, t.weight, t.bias, fusion)), 0.2);
+}
+
+TEST(LinearNorm, RefusesWhatDoesNotFit) {
+  const Tensors4 t = tensors();
+  const auto call = [&](const LinearNorm& norm) {
+    LinearFusion fusion;
+    fusion.norm = norm;
+    ops::linear(t.x, t.weight, t.bias, fusion);
+  };
+  expect_usage_error([&] { call({at::ones({36})}); }, "norm weight is [36]");
+  expect_usage_error([&] { call({at::ones({37}), at::ones({1})}); }, "norm bias is [1]");
+  expect_usage_error([&] { call({at::ones({37}), {}, 0.0}); }, "epsilon");
+  expect_usage_error([&] { call({at::ones({37}, at::kDouble)}); }, "norm weight is Double");
+  const PackedLinear packed(t.weight, t.bias, at::kFloat);
+  LinearFusion fusion;
+  fusion.norm = {at::ones({37}).requires_grad_()};
+  expect_usage_error([&] { ops::linear(t.x, packed, fusion); }, "no gradients");
 }
 
 TEST(Linear, TakesVectorsAndManyDimensions) {

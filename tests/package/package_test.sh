@@ -2,7 +2,7 @@
 # SPDX-FileCopyrightText: The ttt authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# Installs the build, moves the prefix, and uses what is there: the program, and the example of
+# Installs the build, moves the prefix, and uses what is there: the program, and the examples of
 # docs/embedding.md as an external project. usage: package_test.sh SOURCE BUILD COMPILER
 set -euo pipefail
 source=$1 build=$2 compiler=$3
@@ -42,11 +42,14 @@ picture="$prefix/share/ttt/assets/samples/toy.png"
 clean "$prefix/bin/ttt" classify --model vit3_t --random-weights -k 1 -q "$picture" >"$work/row"
 if ldd "$prefix"/lib*/libttt_ops.so | grep 'not found'; then fail "libttt_ops.so lacks libraries"; fi
 
-echo "the example builds against the package"
+echo "the examples build against the package"
 example=$work/example
 mkdir "$example"
 extract CMakeLists.txt "$example"
 extract label.cpp "$example"
+extract novel_view.cpp "$example"
+extract novel_view.cmake "$example"
+cat "$example/novel_view.cmake" >>"$example/CMakeLists.txt"
 [ "$(wc -l <"$example/label.cpp")" -lt 20 ] || fail "the example has grown to 20 lines"
 launcher=$(command -v ccache || true)
 cmake -S "$example" -B "$example/build" -G Ninja -DCMAKE_PREFIX_PATH="$prefix" \
@@ -54,15 +57,46 @@ cmake -S "$example" -B "$example/build" -G Ninja -DCMAKE_PREFIX_PATH="$prefix" \
   -DCMAKE_CXX_COMPILER_LAUNCHER="$launcher" >"$work/configure.log" || { cat "$work/configure.log"; exit 1; }
 cmake --build "$example/build"
 label=$example/build/label
+novel_view=$example/build/novel_view
+scene=$prefix/share/ttt/assets/samples/primitives
 
-echo "its errors say what to do"
-status=0
-clean "$label" /nonexistent.pth "$picture" 2>"$work/error" || status=$?
-[ "$status" -eq 3 ] || fail "exit code $status for missing weights"
-grep -q '^error: ' "$work/error" && grep -q '^hint: .' "$work/error" || fail "$(cat "$work/error")"
+echo "their errors say what to do"
+expect_error() {
+  local code=$1 status=0
+  clean "${@:2}" 2>"$work/error" || status=$?
+  [ "$status" -eq "$code" ] || fail "exit code $status, not $code: ${*:2}"
+  grep -q '^error: ' "$work/error" && grep -q '^hint: .' "$work/error" || fail "$(cat "$work/error")"
+}
+expect_error 3 "$label" /nonexistent.pth "$picture"
+expect_error 3 "$novel_view" /nonexistent.pth "$scene" "$work/view.png"
+expect_error 2 "$novel_view"
 
-echo "it gives the program's labels, with the shipped model"
-weights=$(find "$prefix/share/ttt/assets" -name '*.safetensors' | head -n 1)
+echo "novel_view renders what the program renders"
+python3 "$source/tests/package/lvsm_weights.py" "$work/lvsm.safetensors"
+expect_error 4 "$novel_view" "$work/lvsm.safetensors" /nonexistent "$work/view.png"
+clean "$novel_view" "$work/lvsm.safetensors" "$scene" "$work/view.png"
+clean "$prefix/bin/ttt" render "$scene" -w "$work/lvsm.safetensors" --size 64x64 --mode scene -q \
+  --normalize-by inputs --input-views 0-14 --target-views 15 -o "$work/rendered" >"$work/rendered.txt"
+python3 - "$work/view.png" "$work"/rendered/*.png <<'PYTHON'
+import struct, sys, zlib
+
+def pixels(file):
+    """The header and the filtered rows of a PNG file."""
+    data, at, parts = open(file, "rb").read(), 8, {}
+    while at < len(data):
+        length, kind = struct.unpack(">I4s", data[at : at + 8])
+        parts[kind] = parts.get(kind, b"") + data[at + 8 : at + 8 + length]
+        at += length + 12
+    return parts[b"IHDR"], zlib.decompress(parts[b"IDAT"])
+
+assert len(sys.argv) == 3, sys.argv
+(header, ours), (_, theirs) = pixels(sys.argv[1]), pixels(sys.argv[2])
+assert struct.unpack(">II", header[:8]) == (64, 64) and len(set(ours)) > 100, "no picture"
+assert ours == theirs, "the example renders another picture than the program"
+PYTHON
+
+echo "label gives the program's labels, with the shipped model"
+weights=$prefix/share/ttt/assets/cifar10_vit3.safetensors
 picture=$prefix/share/ttt/assets/samples/cifar10/frog/0001.jpg
 clean "$label" "$weights" "$picture" | tee "$work/labels"
 clean "$prefix/bin/ttt" classify --weights "$weights" -k 5 --format jsonl -q "$picture" >"$work/rows"

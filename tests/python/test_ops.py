@@ -121,6 +121,66 @@ def composed_depthwise(k, v, q, w3):
     return kernels.unflatten(1, (3, 3)), out
 
 
+NEWTON_SCHULZ = 5 * [3.4445, -4.7750, 2.0315]
+
+
+def composed_swiglu(x, w0, w1, w2):
+    """f(x) of LaCT's fast-weight network, x [B, N, heads*D]."""
+    heads = x.unflatten(2, (w0.shape[1], -1)).transpose(1, 2)
+    return ((F.silu(heads @ w0) * (heads @ w2)) @ w1).transpose(1, 2).flatten(2)
+
+
+def composed_swiglu_gradient(k, v, rates, w0, w1, w2):
+    """The gradient of sum <f(k), v> with a rate per token and matrix, written out."""
+    k, v = (t.unflatten(2, (w0.shape[1], -1)).transpose(1, 2) for t in (k, v))
+    eta0, eta1, eta2 = rates.permute(2, 0, 3, 1).unsqueeze(-1)  # [B, heads, N, 1] each
+    a, c, r = k @ w0, k @ w2, v @ w1.mT
+    s = torch.sigmoid(a)
+    u = a * s
+    ra = r * c * s * (1 + a * (1 - s))
+    return (k * eta0).mT @ ra, (u * c * eta1).mT @ v, (k * eta2).mT @ (r * u)
+
+
+def composed_newton_schulz(g):
+    x = g.mT if g.shape[-2] > g.shape[-1] else g
+    x = x / (x.norm(dim=(-2, -1), keepdim=True) + 1e-7)
+    for i in range(0, len(NEWTON_SCHULZ), 3):
+        a, b, c = NEWTON_SCHULZ[i : i + 3]
+        square = x @ x.mT
+        x = a * x + (b * square + c * square @ square) @ x
+    return x.mT if g.shape[-2] > g.shape[-1] else x
+
+
+def composed_update(weight, step, norms):
+    total = weight + step
+    return total / (total.norm(dim=-2, keepdim=True) + 1e-5) * norms
+
+
+def lact(q, k, v, rates, w0, w1, w2, swiglu, gradient, newton_schulz, update):
+    """One chunk of LaCT: gradient, Newton-Schulz, update, apply."""
+    weights = [w.expand(k.shape[0], -1, -1, -1) for w in (w0, w1, w2)]
+    steps = gradient(k, v, rates, w0, w1, w2)
+    new = [
+        update(w, newton_schulz(g), w.norm(dim=-2, keepdim=True)) for w, g in zip(weights, steps)
+    ]
+    return swiglu(q, *new)
+
+
+def lact_of_ops(*arguments):
+    return lact(*arguments, ops.swiglu_apply, ops.swiglu_gradient,
+                lambda g: ops.newton_schulz(g, NEWTON_SCHULZ), ops.fast_weight_update)
+
+
+def lact_of_torch(*arguments):
+    return lact(*arguments, composed_swiglu, composed_swiglu_gradient, composed_newton_schulz,
+                composed_update)
+
+
+def lact_inputs(tokens=9, dtype=torch.float32):
+    x, rates = (2, tokens, 12), (2, tokens, 3, 2)
+    return tensors(x, x, x, rates, (1, 2, 6, 8), (1, 2, 8, 6), (1, 2, 6, 8), dtype=dtype)
+
+
 def tensors(*shapes, dtype=torch.float32, gradients=True):
     generator = torch.Generator().manual_seed(0)
     made = [0.5 * torch.randn(s, generator=generator, dtype=torch.float64) for s in shapes]
@@ -131,6 +191,9 @@ def op_calls(dtype, gradients=True):
     """(op, arguments, keywords) with gradients for each op that has them."""
     k, v, w = (2, 5, 6), (2, 5, 6), (1, 2, 3, 3)
     grid = (2, 3, 2, 4)
+    rates, w0, w1 = (2, 5, 3, 2), (1, 2, 3, 4), (1, 2, 4, 3)
+    own0, own1 = (2, 2, 3, 4), (2, 2, 4, 3)
+    two = {"coefficients": NEWTON_SCHULZ[:6]}
     table = ops.rope_2d_table(3, 2, 8)
 
     def make(*shapes):
@@ -147,6 +210,15 @@ def op_calls(dtype, gradients=True):
         (ops.depthwise_conv3x3, make(grid, (4, 1, 3, 3)), {"activation": "gelu", "stride": 2}),
         (ops.linear, make((2, 5, 6), (4, 6)), {}),
         (ops.linear, make((2, 5, 6), (4, 6), (4,), (2, 5, 4)), {"activation": "gelu"}),
+        (ops.swiglu_apply, make(k, w0, w1, w0), {}),
+        (ops.swiglu_apply, make(k, own0, own1, own0), {}),
+        (ops.swiglu_gradient, make(k, v, rates, w0, w1, w0), {}),
+        (ops.swiglu_gradient, make(k, v, rates, own0, own1, own0), {}),
+        (ops.newton_schulz, make((2, 3, 5)), two),
+        (ops.newton_schulz, make((2, 2, 5, 3)), two),
+        (ops.newton_schulz, make((4, 4)), {"coefficients": []}),
+        (ops.fast_weight_update, make((2, 2, 4, 3), (2, 2, 4, 3), (2, 2, 1, 3)), {}),
+        (ops.fast_weight_update, make((4, 3), (4, 3), (1, 3)), {}),
     ]
 
 
@@ -196,11 +268,11 @@ class Values(unittest.TestCase):
 
 
 class Gradients(unittest.TestCase):
-    def compare(self, actual, expected, inputs):
+    def compare(self, actual, expected, inputs, expected_inputs=None):
         weights = [torch.linspace(-1, 1, t.numel()).reshape(t.shape) for t in expected]
         got, want = (
-            torch.autograd.grad(sum((t * w).sum() for t, w in zip(results, weights)), inputs)
-            for results in (actual, expected)
+            torch.autograd.grad(sum((t * w).sum() for t, w in zip(results, weights)), leaves)
+            for results, leaves in ((actual, inputs), (expected, expected_inputs or inputs))
         )
         for a, b in zip([*actual, *got], [*expected, *want]):
             self.assertLessEqual((a - b).abs().max().item(), 1e-5 * b.abs().max().item())
@@ -218,6 +290,25 @@ class Gradients(unittest.TestCase):
         kernels = ops.depthwise_step(k, v, w3)
         actual = kernels, ops.depthwise_apply(q, kernels)
         self.compare(actual, composed_depthwise(k, v, q, w3), inputs)
+
+    def test_lacts_parts_are_the_composition(self):
+        update = (2, 4, 3), (2, 4, 3), (2, 1, 3)
+        for part, composed, inputs in [
+            (lambda *a: [ops.swiglu_apply(*a)], lambda *a: [composed_swiglu(*a)],
+             [lact_inputs()[i] for i in (0, 4, 5, 6)]),
+            (ops.swiglu_gradient, composed_swiglu_gradient, lact_inputs()[1:]),
+            (lambda g: [ops.newton_schulz(g, NEWTON_SCHULZ)],
+             lambda g: [composed_newton_schulz(g)], [lact_inputs()[5]]),
+            (lambda *a: [ops.fast_weight_update(*a)], lambda *a: [composed_update(*a)],
+             tensors(*update)),
+        ]:
+            # Five iterations lose digits: torch's own gradient in float is 2e-5 away from this.
+            exact = [t.detach().double().requires_grad_() for t in inputs]
+            self.compare(part(*inputs), composed(*exact), inputs, exact)
+
+    def test_lact_is_the_composition(self):
+        inputs = lact_inputs(dtype=torch.float64)
+        self.compare([lact_of_ops(*inputs)], [lact_of_torch(*inputs)], inputs)
 
     def test_convolution_is_torchs(self):
         x, weight, bias = inputs = tensors((2, 5, 4, 8), (8, 1, 3, 3), (8,))
@@ -280,6 +371,12 @@ class Errors(unittest.TestCase):
             ("stride 3", lambda: ops.depthwise_conv3x3(grid, torch.ones(4, 1, 3, 3), stride=3)),
             ("unknown activation", lambda: ops.depthwise_conv3x3(
                 grid, torch.ones(4, 1, 3, 3), activation="swish")),
+            ("w1 is", lambda: ops.swiglu_apply(k, w, w[..., :2], w)),
+            ("rates is", lambda: ops.swiglu_gradient(k, k, torch.ones(2, 5, 2, 2), w, w, w)),
+            ("4 coefficients", lambda: ops.newton_schulz(w, [1.0, 2.0, 3.0, 4.0])),
+            (r"g is \[6\]", lambda: ops.newton_schulz(torch.ones(6), NEWTON_SCHULZ)),
+            ("norms is", lambda: ops.fast_weight_update(w, w, w)),
+            ("dout is", lambda: ops.newton_schulz_backward(w[..., :2], w, NEWTON_SCHULZ)),
             ("unknown backend", lambda: ops.depthwise_apply(
                 grid, torch.ones(1, 3, 3, 4), backend="gpu")),
             ("v is Double", lambda: ops.gated_linear_step(k, k.double(), w, w)),
@@ -297,6 +394,11 @@ class Errors(unittest.TestCase):
         self.assertEqual(ops.gated_linear_apply(k, w, w).shape, k.shape)
         with self.assertRaisesRegex(ValueError, r"(?s)v is \[2, 4, 6\].*" + OUR_TEXT):
             ops.gated_linear_step(k, k[:, 1:], w, w)
+        self.assertEqual(ops.newton_schulz(w, NEWTON_SCHULZ).shape, w.shape)
+        self.assertEqual(ops.swiglu_gradient(k, k, k.new_ones(2, 5, 3, 2), w, w, w)[1].shape,
+                         (2, 2, 3, 3))
+        with self.assertRaisesRegex(ValueError, "(?s)norms is .*" + OUR_TEXT):
+            ops.fast_weight_update(w, w, w)
         with self.assertRaisesRegex(ValueError, "(?s)w1 is .*" + OUR_TEXT):
             ops.gated_linear_step(k, k, torch.ones(3, 2, 3, 3, device="meta"), w)
 
@@ -341,9 +443,16 @@ class Compiled(unittest.TestCase):
             (ops.depthwise_step_backward, (kernels, grid, grid, taps, kernels)),
             (ops.depthwise_apply_backward, (grid, grid, kernels)),
             (ops.depthwise_conv3x3_backward, (grid, grid, taps, (4,))),
+            (ops.swiglu_apply_backward, (k, k, w, w, w)),
+            (ops.swiglu_gradient_backward, (whole, whole, whole, k, k, (2, 5, 3, 2), w, w, w)),
+            (ops.newton_schulz_backward, ((2, 5, 3), (2, 5, 3))),
+            (ops.fast_weight_update_backward, (whole, whole, whole, (2, 2, 1, 3))),
         ]:
+            newton_schulz = op is ops.newton_schulz_backward
+            keywords = {"coefficients": NEWTON_SCHULZ} if newton_schulz else {}
             with self.subTest(op=str(op)):
-                torch.library.opcheck(op.default, tuple(tensors(*shapes, gradients=False)))
+                arguments = tuple(tensors(*shapes, gradients=False))
+                torch.library.opcheck(op.default, arguments, keywords)
 
     def step(self, module, height, width, batch):
         module.zero_grad()
@@ -360,6 +469,23 @@ class Compiled(unittest.TestCase):
             for a, b in zip(self.step(compiled, height, width, batch), expected):
                 self.assertLessEqual((a - b).abs().max().item(), 1e-5 * b.abs().max().item())
         self.assertEqual(counter.frame_count, 1, "compiled again for another size")
+
+    def test_lact_compiles_once_for_all_sizes(self):
+        counter = torch._dynamo.testing.CompileCounterWithBackend("aot_eager")
+        compiled = torch.compile(lact_of_ops, fullgraph=True, dynamic=True, backend=counter)
+        frames = []
+        for tokens in (9, 14):
+            inputs = lact_inputs(tokens)
+            results = []
+            for function in (compiled, lact_of_ops):
+                out = function(*inputs)
+                loss = (out * fill("d", out.shape)).sum()
+                results.append([out, *torch.autograd.grad(loss, inputs)])
+            for a, b in zip(*results):
+                self.assertLessEqual((a - b).abs().max().item(), 1e-5 * b.abs().max().item())
+            frames.append(counter.frame_count)
+        # The first size may take two: numbers (the coefficients) are variables at first.
+        self.assertEqual(frames[0], frames[1], "compiled again for another size")
 
     def test_one_compilation_serves_all_sizes(self):
         self.compare_with_eager("aot_eager", dynamic=True)

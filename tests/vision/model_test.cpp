@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Properties of the models that need no golden: sizes, batches, the update's switch, precision.
 #include "core/error.h"
+#include "layers/holders.h"
 #include "tests/support/compare.h"
 #include "tests/support/fill.h"
 #include "tests/vision/model_support.h"
@@ -42,6 +43,34 @@ TEST_P(SmallModel, AnyAspectRatioRunsOnItsOwnGrid) {
     const auto turned = run_traced(*model, images.transpose(2, 3).contiguous()).output.logits;
     EXPECT_GT(relative_to_max(turned, fast), 1e-3) << width << "x" << height;
   }
+}
+
+TEST_P(SmallModel, PackedWeightsGiveTheSameScores) {
+  const auto model = filled_model(GetParam());
+  const auto packed = filled_model(GetParam());
+  layers::pack_for_inference(*packed);
+  const c10::InferenceMode inference;
+  for (const auto& [batch, height, width] :
+       {std::tuple{3, 64, 64}, {1, 32, 512}, {2, 160, 96}, {1, 544, 544}}) {
+    const at::Tensor images = fill("img", {batch, 3, height, width}), given = images.clone();
+    const at::Tensor expected = model->forward(images, {}).logits;
+    EXPECT_LE(relative_to_max(packed->forward(images, {}).logits, expected), 1e-5)
+        << batch << "x" << height << "x" << width;
+    const at::Tensor strided = images.transpose(2, 3).contiguous().transpose(2, 3);
+    EXPECT_LE(relative_to_max(packed->forward(strided, {}).logits, expected), 1e-5);
+    EXPECT_TRUE(images.equal(given)) << "the pictures were written to";
+    EXPECT_LE(relative_to_max(run_traced(*packed, images).output.logits, expected), 1e-5);
+  }
+}
+
+TEST_P(SmallModel, ABfloat16ModelTakesFloatPictures) {
+  const auto model = filled_model(GetParam());
+  model->to(at::kBFloat16);
+  layers::pack_for_inference(*model);
+  const c10::InferenceMode inference;
+  const at::Tensor images = fill("img", {2, 3, 64, 96});
+  const at::Tensor converted = model->forward(images.to(at::kBFloat16), {}).logits;
+  EXPECT_TRUE(model->forward(images, {}).logits.equal(converted));
 }
 
 TEST_P(SmallModel, IllegalSizesAreRefusedWithTheNearest) {

@@ -38,9 +38,10 @@ GeneralTttBlock::GeneralTttBlock(std::int64_t dim, std::int64_t heads, const Inn
     lr_ = register_module("lr", std::make_shared<layers::Linear>(dim, all_heads));
 }
 
-at::Tensor GeneralTttBlock::forward(const at::Tensor& x, Grid grid, const ops::RopeTable* rope,
-                                    const ForwardContext& context, const std::string& name,
-                                    const at::Tensor& residual) const {
+at::Tensor GeneralTttBlock::forward(const MixerInput& input, Grid grid, const ops::RopeTable* rope,
+                                    const ForwardContext& context, const std::string& name) const {
+  // Two maps read the normalised tokens where rates are dynamic: one norm for both.
+  const at::Tensor x = input.norm != nullptr ? input.norm->forward(input.x) : input.x;  // [B,N,C]
   const at::Tensor qkv =
       qkv_->forward(x, {}, context.backend);  // [B,N,3·channels]: q1 k1 v1, then vit3's q2 k2 v2
   context.emit(name + ".qkv", qkv);
@@ -66,7 +67,8 @@ at::Tensor GeneralTttBlock::forward(const at::Tensor& x, Grid grid, const ops::R
   if (context.reports != nullptr) context.reports->push_back(std::move(report));
   const at::Tensor mixed = at::cat(answers, 2);  // [B,N,channels]
   context.emit(name + ".mixed", mixed);
-  const at::Tensor out = proj_->forward(mixed, {.residual = residual}, context.backend);  // [B,N,C]
+  const at::Tensor out =
+      proj_->forward(mixed, {.residual = input.residual()}, context.backend);  // [B,N,C]
   context.emit(name + ".out", out);
   return out;
 }

@@ -15,9 +15,8 @@ namespace ttt::vision {
 class GeneralTttBlock : public TokenMixer {
  public:
   GeneralTttBlock(std::int64_t dim, std::int64_t heads, const InnerConfig& config);
-  at::Tensor forward(const at::Tensor& x, Grid grid, const ops::RopeTable* rope,
-                     const ForwardContext& context, const std::string& name,
-                     const at::Tensor& residual) const override;
+  at::Tensor forward(const MixerInput& input, Grid grid, const ops::RopeTable* rope,
+                     const ForwardContext& context, const std::string& name) const override;
   void initialize(at::Generator generator) override;
 
  private:

@@ -59,7 +59,7 @@ void expect_refused(const std::string& yaml, const std::string& part) {
 }
 
 TEST(LvsmConfig, OfficialSchema) {
-  EXPECT_EQ(read(kYaml), tiny_config());
+  EXPECT_EQ(read(kYaml), small_lvsm());
   const nvs::LvsmConfig bare = read(replaced(kYaml, "      muon_update_steps: 5\n", ""));
   EXPECT_EQ(bare.block[1].newton_schulz_steps, 0);  // the class default
 }
@@ -86,7 +86,7 @@ TEST(LvsmConfig, NamesWhatIsWrong) {
 }
 
 TEST(LvsmConfig, JsonRoundTrip) {
-  nvs::LvsmConfig config = tiny_config();
+  nvs::LvsmConfig config = small_lvsm();
   config.block[1].base_lr = 0.1 / 3;
   config.block[1].inter_multi = 2.6;
   EXPECT_EQ(nvs::config_from_json(nvs::config_to_json(config), "test"), config);
@@ -132,7 +132,7 @@ TEST(LvsmConfig, DerivedFromShapes) {
     EXPECT_EQ(derived->config, preset.config);
     EXPECT_NE(derived->assumed.find("muon_update_steps 5"), std::string::npos);
   }
-  nvs::LvsmConfig odd = tiny_config();
+  nvs::LvsmConfig odd = small_lvsm();
   odd.block[1].inter_multi = 2.7;  // 16 -> 43
   odd.block[2].inter_multi = 1.3;  // 32 -> 41
   const auto derived = nvs::derive_lvsm_config(infos(nvs::LvsmModel(odd)));
@@ -157,7 +157,7 @@ nvs::LoadedLvsm load(const std::filesystem::path& path, const std::string& confi
 
 TEST(LvsmWeights, StrictLoading) {
   const TempDir folder;
-  const auto model = random_model(tiny_config());
+  const auto model = random_model(small_lvsm());
   const auto expect_equal = [&](const nvs::LvsmModel& other) {
     const auto wanted = model->named_parameters();
     for (const auto& item : other.named_parameters())
@@ -169,7 +169,7 @@ TEST(LvsmWeights, StrictLoading) {
   expect_equal(*load(folder / "wrapped.safetensors").model);
   save(folder / "less.safetensors", *model, {}, "blocks.0.module_list.1.f.o_norm.weight");
   EXPECT_THROW(load(folder / "less.safetensors"), Error);
-  nvs::LvsmConfig other = tiny_config();
+  nvs::LvsmConfig other = small_lvsm();
   other.block[1].newton_schulz_steps = 3;
   save(folder / "own.safetensors", *model, {{nvs::kConfigMetadata, nvs::config_to_json(other)}});
   EXPECT_EQ(load(folder / "own.safetensors").model->config(), other);

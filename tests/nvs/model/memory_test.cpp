@@ -50,7 +50,7 @@ void PrintTo(const MemoryCase& c, std::ostream* out) {
 
 nvs::LvsmConfig model_of(std::int64_t dim, std::int64_t head, double multi, std::int64_t layers,
                          std::int64_t patch) {
-  nvs::LvsmConfig config = tiny_config();
+  nvs::LvsmConfig config = small_lvsm();
   config.patch_size = patch;
   config.dim = dim;
   config.layers = layers;

@@ -27,20 +27,6 @@ double psnr_between(const at::Tensor& a, const at::Tensor& b) {
   return -10 * std::log10((a.to(at::kDouble) - b.to(at::kDouble)).square().mean().item<double>());
 }
 
-nvs::LvsmConfig tiny_config() {
-  nvs::LvsmConfig config;
-  config.patch_size = 4;
-  config.dim = 32;
-  config.layers = 2;
-  config.block = {{.kind = nvs::SubLayerKind::attention, .head_dim = 16, .use_qk_norm = true},
-                  {.kind = nvs::SubLayerKind::fast_weights,
-                   .head_dim = 16,
-                   .inter_multi = 2,
-                   .newton_schulz_steps = 5},
-                  {.kind = nvs::SubLayerKind::mlp, .inter_multi = 4}};
-  return config;
-}
-
 std::shared_ptr<nvs::LvsmModel> random_model(const nvs::LvsmConfig& config, std::uint64_t seed) {
   auto model = std::make_shared<nvs::LvsmModel>(config);
   model->initialize(seed);

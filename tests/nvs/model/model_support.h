@@ -3,6 +3,7 @@
 #pragma once
 
 #include "nvs/model/renderer.h"
+#include "tests/support/lvsm.h"
 
 #include <map>
 #include <string>
@@ -17,8 +18,6 @@ double max_difference(const at::Tensor& a, const at::Tensor& b);
 /// -10 log10 of the mean squared difference.
 double psnr_between(const at::Tensor& a, const at::Tensor& b);
 
-/// A small model: 2 layers, dim 32, 2 fast-weight heads, patch 4.
-nvs::LvsmConfig tiny_config();
 /// With random weights away from the initialisation, so that every part matters.
 std::shared_ptr<nvs::LvsmModel> random_model(const nvs::LvsmConfig& config, std::uint64_t seed = 1);
 /// Views around the origin with random pictures.

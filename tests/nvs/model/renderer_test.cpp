@@ -24,21 +24,21 @@ at::Tensor joint(const nvs::LvsmModel& model, const nvs::PosedViews& views,
 }
 
 std::vector<LvsmConfig> variants() {
-  std::vector<LvsmConfig> list{tiny_config()};
-  LvsmConfig one = tiny_config();
+  std::vector<LvsmConfig> list{small_lvsm()};
+  LvsmConfig one = small_lvsm();
   one.layers = 1;
   list.push_back(one);
-  LvsmConfig wide = tiny_config();
+  LvsmConfig wide = small_lvsm();
   wide.patch_size = 8;
   wide.block[0].use_qk_norm = false;
   wide.block[1].head_dim = 32;
   wide.block[1].inter_multi = 4;
   list.push_back(wide);
-  LvsmConfig two = tiny_config();  // two updates in a block, an MLP in between, attention last
-  two.block = {tiny_config().block[1], tiny_config().block[2], tiny_config().block[1],
-               tiny_config().block[0]};
+  LvsmConfig two = small_lvsm();  // two updates in a block, an MLP in between, attention last
+  two.block = {small_lvsm().block[1], small_lvsm().block[2], small_lvsm().block[1],
+               small_lvsm().block[0]};
   list.push_back(two);
-  LvsmConfig plain = tiny_config();
+  LvsmConfig plain = small_lvsm();
   plain.block[1].newton_schulz_steps = 0;
   list.push_back(plain);
   return list;
@@ -66,7 +66,7 @@ TEST(Renderer, EqualsTheJointPass) {
 }
 
 TEST(Renderer, TilesChangeRoundingOnly) {
-  const auto model = random_model(tiny_config());
+  const auto model = random_model(small_lvsm());
   const nvs::PosedViews views = random_views(5, 16, 24);
   const LvsmRenderer whole(*model, {.tile_tokens = 100000});
   const nvs::FastWeightMap state = whole.reconstruct(views);
@@ -80,7 +80,7 @@ TEST(Renderer, TilesChangeRoundingOnly) {
 }
 
 TEST(Renderer, TargetsAreIndependentOfEachOther) {
-  const auto model = random_model(tiny_config());
+  const auto model = random_model(small_lvsm());
   const LvsmRenderer renderer(*model, {});
   const nvs::FastWeightMap state = renderer.reconstruct(random_views(4, 16, 24));
   const nvs::CameraTensors targets = random_views(4, 16, 24, 5).cameras;
@@ -94,7 +94,7 @@ TEST(Renderer, TargetsAreIndependentOfEachOther) {
 }
 
 TEST(Renderer, OrderOfInputViewsDoesNotMatter) {
-  const auto model = random_model(tiny_config());
+  const auto model = random_model(small_lvsm());
   const LvsmRenderer renderer(*model, {});
   const nvs::PosedViews views = random_views(4, 16, 24);
   const at::Tensor order = at::tensor({2, 0, 3, 1}, at::kLong);
@@ -108,9 +108,9 @@ TEST(Renderer, OrderOfInputViewsDoesNotMatter) {
 }
 
 TEST(Renderer, AttentionStaysInItsView) {
-  LvsmConfig config = tiny_config();
+  LvsmConfig config = small_lvsm();
   config.layers = 1;
-  config.block = {tiny_config().block[0], tiny_config().block[1]};
+  config.block = {small_lvsm().block[0], small_lvsm().block[1]};
   const auto model = random_model(config);
   // Learned weights alone: then only attention could connect views.
   const LvsmRenderer renderer(*model, {});
@@ -135,7 +135,7 @@ TEST(Renderer, NormOfTinyQueries) {
 }
 
 TEST(Renderer, AnotherResolutionThanTheInputs) {
-  const auto model = random_model(tiny_config());
+  const auto model = random_model(small_lvsm());
   const LvsmRenderer renderer(*model, {});
   const nvs::FastWeightMap state = renderer.reconstruct(random_views(4, 16, 24));
   const at::Tensor large = renderer.render(state, random_views(2, 40, 12, 3).cameras);
@@ -145,7 +145,7 @@ TEST(Renderer, AnotherResolutionThanTheInputs) {
 }
 
 TEST(Renderer, AddedViewsStartFromTheState) {
-  const auto model = random_model(tiny_config());
+  const auto model = random_model(small_lvsm());
   const LvsmRenderer renderer(*model, {});
   const nvs::PosedViews views = random_views(6, 16, 24);
   const nvs::PosedViews first{views.cameras.narrow(0, 4), views.images.narrow(0, 0, 4)};
@@ -159,7 +159,7 @@ TEST(Renderer, AddedViewsStartFromTheState) {
 }
 
 TEST(Renderer, ReportsSayWhatUpdatesDo) {
-  const auto model = random_model(tiny_config());
+  const auto model = random_model(small_lvsm());
   const LvsmRenderer renderer(*model, {});
   std::vector<nvs::FastWeightReport> reports;
   const nvs::PosedViews views = random_views(4, 16, 24);
@@ -177,7 +177,7 @@ TEST(Renderer, ReportsSayWhatUpdatesDo) {
 }
 
 TEST(Renderer, ProgressAndInterruption) {
-  const auto model = random_model(tiny_config());
+  const auto model = random_model(small_lvsm());
   const LvsmRenderer renderer(*model, {.tile_tokens = 24});
   const nvs::PosedViews views = random_views(4, 16, 24);
   std::int64_t done = 0, total = 0;
@@ -200,7 +200,7 @@ TEST(Renderer, ProgressAndInterruption) {
 }
 
 TEST(Renderer, RefusesWhatDoesNotFit) {
-  const auto model = random_model(tiny_config());
+  const auto model = random_model(small_lvsm());
   const LvsmRenderer renderer(*model, {});
   const nvs::PosedViews views = random_views(2, 16, 24);
   EXPECT_THROW(renderer.reconstruct({views.cameras, {}}), Error);
@@ -211,7 +211,7 @@ TEST(Renderer, RefusesWhatDoesNotFit) {
 }
 
 TEST(Joint, GradientsReachEveryParameter) {
-  const auto model = random_model(tiny_config());
+  const auto model = random_model(small_lvsm());
   model->to(torch::kDouble);
   const nvs::PosedViews views = random_views(3, 8, 8);
   const auto batched = [](const nvs::CameraTensors& c) {

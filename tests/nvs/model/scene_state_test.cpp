@@ -30,7 +30,7 @@ nvs::SceneState made_state(const nvs::LvsmRenderer& renderer) {
 }
 
 TEST(SceneState, RoundTripRendersTheSamePixels) {
-  const auto model = random_model(tiny_config());
+  const auto model = random_model(small_lvsm());
   const nvs::LvsmRenderer renderer(*model, {});
   const nvs::SceneState state = made_state(renderer);
   const TempDir folder;
@@ -55,7 +55,7 @@ TEST(SceneState, RoundTripRendersTheSamePixels) {
 }
 
 TEST(SceneState, Bfloat16IsHalfAsLargeAndClose) {
-  const auto model = random_model(tiny_config());
+  const auto model = random_model(small_lvsm());
   const nvs::LvsmRenderer renderer(*model, {});
   const nvs::SceneState state = made_state(renderer);
   const TempDir folder;
@@ -88,7 +88,7 @@ void expect_refused(const std::filesystem::path& path) {
 }
 
 TEST(SceneState, RefusesOtherAndDamagedFiles) {
-  const auto model = random_model(tiny_config());
+  const auto model = random_model(small_lvsm());
   const nvs::LvsmRenderer renderer(*model, {});
   const nvs::SceneState state = made_state(renderer);
   const TempDir folder;

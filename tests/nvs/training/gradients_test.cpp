@@ -4,6 +4,7 @@
 
 #include "nvs/model/lvsm.h"
 #include "nvs/training/view_source.h"
+#include "tests/support/lvsm.h"
 
 #include <gtest/gtest.h>
 #include <torch/torch.h>
@@ -13,23 +14,10 @@ namespace {
 
 using training::NamedTensors;
 
-LvsmConfig small_config() {
-  LvsmConfig config;
-  config.patch_size = 4;
-  config.dim = 16;
-  config.layers = 2;
-  config.block = {{.kind = SubLayerKind::attention, .head_dim = 8, .use_qk_norm = true},
-                  {.kind = SubLayerKind::fast_weights,
-                   .head_dim = 8,
-                   .inter_multi = 2,
-                   .newton_schulz_steps = 5},
-                  {.kind = SubLayerKind::mlp, .inter_multi = 2}};
-  return config;
-}
-
 /// Weights away from the initialisation, where projections hardly count.
 std::shared_ptr<LvsmModel> spread_model() {
-  auto model = std::make_shared<LvsmModel>(small_config());
+  auto model =
+      std::make_shared<LvsmModel>(test::small_lvsm({.patch_size = 4, .dim = 16, .mlp_multi = 2}));
   model->initialize(4);
   model->to(at::kDouble);
   const torch::NoGradGuard no_grad;

@@ -8,6 +8,7 @@
 #include "nvs/scene/views.h"
 #include "nvs/training/novel_view_task.h"
 #include "tests/support/lpips_weights.h"
+#include "tests/support/lvsm.h"
 #include "tests/support/paths.h"
 #include "tests/support/processes.h"
 #include "training/gradients.h"
@@ -28,22 +29,10 @@ namespace fs = std::filesystem;
 constexpr int kSize = 16;
 constexpr std::int64_t kJointBatch = 4;
 
-nvs::LvsmConfig small_config() {
-  nvs::LvsmConfig config;
-  config.patch_size = 8;
-  config.dim = 32;
-  config.layers = 2;
-  config.block = {{.kind = nvs::SubLayerKind::attention, .head_dim = 16, .use_qk_norm = true},
-                  {.kind = nvs::SubLayerKind::fast_weights,
-                   .head_dim = 16,
-                   .inter_multi = 2,
-                   .newton_schulz_steps = 5},
-                  {.kind = nvs::SubLayerKind::mlp, .inter_multi = 2}};
-  return config;
-}
+const nvs::LvsmConfig kConfig = small_lvsm({.patch_size = 8, .dim = 32, .mlp_multi = 2});
 
 std::shared_ptr<nvs::LvsmModel> small_model() {
-  auto model = std::make_shared<nvs::LvsmModel>(small_config());
+  auto model = std::make_shared<nvs::LvsmModel>(kConfig);
   model->initialize(1);
   return model;
 }
@@ -320,7 +309,7 @@ TEST(NovelViewTask, ResumedRunsWithThePerceptualLossAreBitIdentical) {
 TEST(NovelViewTask, MetadataRebuildTheModel) {
   const nvs::NovelViewTask task(small_model(), nullptr, source(), {}, options_for(1));
   const training::Metadata metadata = task.model_metadata();
-  EXPECT_EQ(nvs::config_from_json(metadata.at(nvs::kConfigMetadata), "test"), small_config());
+  EXPECT_EQ(nvs::config_from_json(metadata.at(nvs::kConfigMetadata), "test"), kConfig);
   EXPECT_EQ(metadata.at(nvs::kSizeMetadata), "16x16");
   EXPECT_EQ(metadata.at(nvs::kModeMetadata), "object");
 }

@@ -28,7 +28,7 @@ BlockRun run_block(const vision::TokenMixer& block, const BlockCase& size,
                    const vision::ForwardContext& context) {
   const at::Tensor x =
       fill("x", {size.batch, size.grid.tokens(), size.dim}).to(size.dtype).requires_grad_();
-  BlockRun run{block.forward(x, size.grid, nullptr, context, "block", {}), {}};
+  BlockRun run{block.forward({x}, size.grid, nullptr, context, "block"), {}};
   std::vector<at::Tensor> inputs{x};
   std::vector<std::string> names{"x"};
   for (const auto& parameter : block.named_parameters()) {

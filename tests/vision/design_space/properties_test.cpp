@@ -181,9 +181,9 @@ TEST(DesignSpace, SamplesDoNotSeeEachOther) {
     fill_block(block, {});
     const torch::NoGradGuard no_grad;
     const at::Tensor x = fill("x", {3, 15, 12}).to(at::kDouble);
-    const at::Tensor together = block.forward(x, {3, 5}, nullptr, {}, "block", {});
+    const at::Tensor together = block.forward({x}, {3, 5}, nullptr, {}, "block");
     for (std::int64_t b = 0; b < 3; ++b) {
-      const at::Tensor alone = block.forward(x.narrow(0, b, 1), {3, 5}, nullptr, {}, "block", {});
+      const at::Tensor alone = block.forward({x.narrow(0, b, 1)}, {3, 5}, nullptr, {}, "block");
       EXPECT_LE(relative_to_max(alone, together.narrow(0, b, 1)), 1e-12) << describe(config);
     }
   }
@@ -197,9 +197,9 @@ TEST(DesignSpace, NarrowTypesStayClose) {
     fill_block(block, {.dtype = at::kFloat});
     const c10::InferenceMode inference;
     const at::Tensor x = fill("x", {2, 15, 12});
-    const at::Tensor exact = block.forward(x, {3, 5}, nullptr, {}, "block", {});
+    const at::Tensor exact = block.forward({x}, {3, 5}, nullptr, {}, "block");
     block.to(at::kBFloat16);
-    const at::Tensor narrow = block.forward(x.to(at::kBFloat16), {3, 5}, nullptr, {}, "block", {});
+    const at::Tensor narrow = block.forward({x.to(at::kBFloat16)}, {3, 5}, nullptr, {}, "block");
     EXPECT_EQ(narrow.scalar_type(), at::kBFloat16);
     EXPECT_LE(relative_to_max(narrow.to(at::kFloat), exact), 0.04) << describe(config);
   }

@@ -1,0 +1,78 @@
+// SPDX-FileCopyrightText: The ttt authors
+// SPDX-License-Identifier: Apache-2.0
+#include "layers/feed_forward.h"
+
+#include "kernels/registry.h"
+
+#include <ATen/autocast_mode.h>
+#include <gtest/gtest.h>
+#include <torch/torch.h>
+
+namespace ttt::layers {
+namespace {
+
+constexpr auto kGelu = ops::LinearActivation::gelu;
+constexpr std::int64_t kDim = 24, kHidden = 70;
+
+struct Parts {
+  LayerNorm norm{kDim, 1e-6};
+  Linear first{kDim, kHidden}, second{kHidden, kDim};
+
+  explicit Parts(at::ScalarType dtype) {
+    const torch::NoGradGuard no_grad;
+    for (torch::nn::Module* module :
+         std::initializer_list<torch::nn::Module*>{&norm, &first, &second}) {
+      for (auto& parameter : module->named_parameters())
+        parameter.value().copy_(ops::case_tensor(parameter.key(), parameter.value().sizes(), 0.3));
+      module->to(dtype);
+    }
+    first.pack();
+    second.pack();
+  }
+  bool add(const at::Tensor& x) const {
+    return add_feed_forward(x, norm, first, kGelu, second, ops::Backend::automatic);
+  }
+  at::Tensor in_steps(const at::Tensor& x) const {
+    const at::Tensor hidden = at::gelu(at::linear(norm.forward(x), first.weight, first.bias));
+    return x + at::linear(hidden, second.weight, second.bias);
+  }
+};
+
+at::Tensor tokens(at::IntArrayRef shape, at::ScalarType dtype = at::kFloat) {
+  return ops::case_tensor("x", shape).to(dtype);
+}
+
+TEST(FeedForward, AddsWhatTheStepsCompute) {
+  const torch::NoGradGuard no_grad;
+  for (const at::ScalarType dtype : {at::kFloat, at::kBFloat16, at::kDouble}) {
+    const Parts parts(dtype);
+    for (const std::int64_t count : {0, 1, 7, 127, 128, 129, 600}) {
+      const at::Tensor x = tokens({2, count, kDim}, dtype);
+      const at::Tensor expected = Parts(at::kDouble).in_steps(x.to(at::kDouble));
+      ASSERT_TRUE(parts.add(x));
+      if (count == 0) continue;
+      const double error = (x.to(at::kDouble) - expected).abs().max().item<double>();
+      const double bound = dtype == at::kBFloat16 ? 3e-2 : 1e-5;
+      EXPECT_LE(error, bound * expected.abs().max().item<double>()) << dtype << ", " << count;
+    }
+  }
+}
+
+TEST(FeedForward, LeavesWhatItCannotComputeAlone) {
+  Parts parts(at::kFloat);
+  const at::Tensor x = tokens({2, 9, kDim}), before = x.clone();
+  EXPECT_FALSE(parts.add(x)) << "with gradients";
+  const torch::NoGradGuard no_grad;
+  EXPECT_FALSE(parts.add(x.transpose(0, 1))) << "rows that are not one after another";
+  EXPECT_FALSE(parts.add(x.to(at::kBFloat16))) << "another dtype than the packed weights'";
+  at::autocast::set_autocast_enabled(at::kCPU, true);
+  const bool under_autocast = parts.add(x);
+  at::autocast::set_autocast_enabled(at::kCPU, false);
+  EXPECT_FALSE(under_autocast);
+  parts.first.to(at::kDouble);
+  EXPECT_FALSE(parts.add(x)) << "weights that were converted after packing";
+  EXPECT_TRUE(x.equal(before));
+}
+
+}  // namespace
+}  // namespace ttt::layers
