@@ -5,6 +5,7 @@
 #include "nvs/cameras/normalization.h"
 #include "nvs/scene/colmap_model.h"
 #include "nvs/scene/rig.h"
+#include "tests/nvs/golden.h"
 #include "tests/nvs/scene_files.h"
 
 #include <gtest/gtest.h>
