@@ -15,7 +15,7 @@ namespace {
 constexpr int kLevels = 5;
 constexpr std::int64_t kSmallest = 16;
 /// Pixels whose features are in memory at once, some 2 kB each.
-constexpr std::int64_t kTilePixels = 1 << 17;
+constexpr std::int64_t kTilePixels = 1 << 16;
 constexpr double kUnitEpsilon = 1e-10;
 constexpr const char* kHint =
     "give torchvision's vgg16 and LPIPS's vgg.pth (weights/v0.1), or one file with both";
