@@ -12,6 +12,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -36,12 +38,15 @@ std::vector<Json> of_kind(const std::vector<Json>& rows, std::string_view kind) 
   return result;
 }
 
-/// One line a row; the columns are the keys of the first row, without "kind".
+/// One line a row; the columns are the rows' keys, without "kind". A score that begins later, or
+/// that only a resumed run has, comes last.
 void write_csv(const std::vector<Json>& rows, const std::filesystem::path& path) {
   if (rows.empty()) return;
   std::vector<std::string> columns;
-  for (const auto& [key, value] : rows.front().items())
-    if (key != "kind") columns.push_back(key);
+  for (const Json& row : rows)
+    for (const auto& [key, value] : row.items())
+      if (key != "kind" && std::find(columns.begin(), columns.end(), key) == columns.end())
+        columns.push_back(key);
   std::string text = fmt::format("{}\n", fmt::join(columns, ","));
   for (const Json& row : rows) {
     std::vector<std::string> cells;
@@ -95,8 +100,9 @@ constexpr double kTextSize = 0.45;
 
 /// One diagram with its axes into a strip of the picture.
 void draw_panel(cv::Mat panel, const std::string& title, const std::vector<Series>& series) {
-  static const cv::Scalar kColors[] = {
-      {20, 80, 180}, {240, 120, 30}, {40, 150, 60}, {160, 40, 160}};
+  static const cv::Scalar kColors[] = {{20, 80, 180},  {240, 120, 30}, {40, 150, 60},
+                                       {160, 40, 160}, {20, 170, 190}, {120, 90, 60}};
+  constexpr std::size_t kColorCount = std::size(kColors);
   const cv::Scalar black(0, 0, 0), grey(220, 220, 220);
   const Range x = range_of(series, [](std::pair<double, double> p) { return p.first; });
   const Range y = range_of(series, [](std::pair<double, double> p) { return p.second; });
@@ -122,27 +128,53 @@ void draw_panel(cv::Mat panel, const std::string& title, const std::vector<Serie
       line.emplace_back(
           kLeft + static_cast<int>((px - x.low) / (x.high - x.low) * (right - kLeft)),
           bottom - static_cast<int>((py - y.low) / (y.high - y.low) * (bottom - kTop)));
-    cv::polylines(panel, line, false, kColors[s % 4], 2, cv::LINE_AA);
-    drawing::draw_text(panel, series[s].name, {label, kTop - 10}, kColors[s % 4], kTextSize);
+    cv::polylines(panel, line, false, kColors[s % kColorCount], 2, cv::LINE_AA);
+    drawing::draw_text(panel, series[s].name, {label, kTop - 10}, kColors[s % kColorCount],
+                       kTextSize);
     label += 10 * static_cast<int>(series[s].name.size()) + 20;
   }
 }
 
-void draw_curves(const std::vector<Json>& steps, const std::vector<Json>& evaluations,
-                 const std::filesystem::path& path) {
-  std::vector<Series> losses{{"training", points_of(steps, "loss")}};
-  std::vector<Series> scores;
+struct Panel {
+  std::string title;
+  std::vector<Series> series;
+};
+
+/// Loss first, then every score that training steps have, with the evaluations that are called
+/// after it ("psnr": "psnr_no_update", "ema_psnr"), then what else was evaluated.
+std::vector<Panel> panels_of(const std::vector<Json>& steps, const std::vector<Json>& evaluations) {
+  static const std::set<std::string> kNoScore{
+      "kind",          "step",          "epoch",         "loss",
+      "learning_rate", "gradient_norm", "skipped_steps", "seconds_per_step"};
+  std::vector<Panel> panels{{"loss", {{"training", points_of(steps, "loss")}}}};
+  // The last row knows scores that began later.
+  for (const auto& [key, value] : steps.back().items())
+    if (!kNoScore.contains(key)) panels.push_back({key, {{"training", points_of(steps, key)}}});
+  Panel others{"score", {}};
   if (!evaluations.empty())
-    for (const auto& [key, value] : evaluations.front().items()) {
-      if (key == "kind" || key == "step" || key == "epoch") continue;
-      (key.ends_with("loss") ? losses : scores).push_back({key, points_of(evaluations, key)});
+    for (const auto& [key, value] : evaluations.back().items()) {
+      if (kNoScore.contains(key)) continue;
+      const std::string& full = key;
+      const auto found = std::find_if(panels.begin(), panels.end(), [&](const Panel& panel) {
+        return full.starts_with(panel.title) ||
+               full.starts_with(fmt::format("ema_{}", panel.title)) || full.ends_with(panel.title);
+      });
+      (found == panels.end() ? others : *found)
+          .series.push_back({key, points_of(evaluations, key)});
     }
-  Image picture = drawing::blank(kWidth, 3 * kPanelHeight);
+  if (!others.series.empty()) panels.push_back(std::move(others));
+  panels.push_back({"learning rate", {{"", points_of(steps, "learning_rate")}}});
+  return panels;
+}
+
+void draw_curves(const std::vector<Panel>& panels, const std::filesystem::path& path) {
+  Image picture = drawing::blank(kWidth, static_cast<int>(panels.size()) * kPanelHeight);
   const cv::Mat image = drawing::canvas_of(picture);
-  draw_panel(image.rowRange(0, kPanelHeight), "loss", losses);
-  draw_panel(image.rowRange(kPanelHeight, 2 * kPanelHeight), "score", scores);
-  draw_panel(image.rowRange(2 * kPanelHeight, 3 * kPanelHeight), "learning rate",
-             {{"", points_of(steps, "learning_rate")}});
+  int top = 0;
+  for (const Panel& panel : panels) {
+    draw_panel(image.rowRange(top, top + kPanelHeight), panel.title, panel.series);
+    top += kPanelHeight;
+  }
   write_file(path, encode_png(picture));
 }
 
@@ -153,7 +185,7 @@ void write_curves(const std::vector<Json>& rows, const std::filesystem::path& fo
   write_csv(steps, folder / "curves.csv");
   write_csv(evaluations, folder / "evaluation.csv");
   write_norms(of_kind(rows, "norms"), folder / "norms.csv");
-  if (!steps.empty()) draw_curves(steps, evaluations, folder / "curves.png");
+  if (!steps.empty()) draw_curves(panels_of(steps, evaluations), folder / "curves.png");
 }
 
 }  // namespace ttt::training

@@ -50,6 +50,14 @@ WarmupCosine complete(WarmupCosine schedule, const TrainerOptions& options,
   return schedule;
 }
 
+/// sum += factor * scores, name by name.
+void add_scores(const Metrics& scores, double factor, Metrics& sum) {
+  for (std::size_t i = 0; i < scores.size(); ++i) {
+    if (i == sum.size()) sum.emplace_back(scores[i].first, 0.0);
+    sum[i].second += factor * scores[i].second;
+  }
+}
+
 }  // namespace
 
 void check_cancelled() {
@@ -193,7 +201,7 @@ void Run::train_step(std::int64_t epoch, std::int64_t step_in_epoch) {
   const double learning_rate = options_.schedule.at_step(step_);
   const bool norms = options_.norms_steps > 0 && step_ % options_.norms_steps == 0;
   double loss = 0;
-  Metrics inner;
+  Metrics inner, scores;
   for (std::int64_t i = 0; i < options_.accumulate; ++i) {
     const BatchResult batch =
         task_.forward_backward({.epoch = epoch,
@@ -203,13 +211,15 @@ void Run::train_step(std::int64_t epoch, std::int64_t step_in_epoch) {
                                 .report_norms = norms && i == 0});
     loss += batch.loss / static_cast<double>(options_.accumulate);
     if (i == 0) inner = batch.norms;
+    add_scores(batch.scores, 1.0 / static_cast<double>(options_.accumulate), scores);
   }
-  loss = combine_processes(loss);
+  combine_processes(loss, scores);
   gradient_norm_ = gradient_norm(parameters_);
   if (norms && log_) log_norms(inner);
   const bool too_large = guarded() && options_.skip_norm > 0 && gradient_norm_ > options_.skip_norm;
   if (std::isfinite(loss) && std::isfinite(gradient_norm_) && !too_large) {
-    update(loss, learning_rate);
+    update(learning_rate);
+    count(loss, scores);
   } else {
     skip(loss, gradient_norm_);
   }
@@ -220,9 +230,9 @@ void Run::train_step(std::int64_t epoch, std::int64_t step_in_epoch) {
     log_step(epoch, learning_rate);
 }
 
-double Run::combine_processes(double loss) {
+void Run::combine_processes(double& loss, Metrics& scores) {
   cancelled_ = cancel_requested();
-  if (!options_.processes) return loss;
+  if (!options_.processes) return;
   const auto size = static_cast<double>(options_.processes->size());
   std::vector<at::Tensor> gradients;
   for (const NamedTensor& p : parameters_)
@@ -231,21 +241,36 @@ double Run::combine_processes(double loss) {
   const torch::NoGradGuard no_grad;
   at::_foreach_div_(gradients, size);
   // A request to stop reaches one process only; all must stop after the same step.
-  const at::Tensor shared = at::tensor({loss, cancelled_ ? 1.0 : 0.0}, at::kDouble);
+  std::vector<double> values{loss, cancelled_ ? 1.0 : 0.0};
+  for (const auto& [name, value] : scores) values.push_back(value);
+  const at::Tensor shared = at::tensor(values, at::kDouble);
   options_.processes->sum(shared);
   cancelled_ = shared[1].item<double>() > 0;
-  return shared[0].item<double>() / size;
+  loss = shared[0].item<double>() / size;
+  for (std::size_t i = 0; i < scores.size(); ++i)
+    scores[i].second = shared[static_cast<std::int64_t>(i) + 2].item<double>() / size;
 }
 
-void Run::update(double loss, double learning_rate) {
+void Run::update(double learning_rate) {
   if (guarded() && options_.clip_norm > 0)
     clip_gradients(parameters_, gradient_norm_, options_.clip_norm);
   optimizer_->step(learning_rate);
   if (average_) average_->update();
-  loss_sum_ += loss;
-  ++loss_count_;
-  summary_.last_loss = loss;
   skipped_in_row_ = 0;
+}
+
+void Run::count(double loss, const Metrics& scores) {
+  summary_.last_loss = loss;
+  loss_.sum += loss;
+  ++loss_.count;
+  for (const auto& [name, value] : scores) {
+    const std::string& wanted = name;
+    auto at = std::find_if(scores_.begin(), scores_.end(),
+                           [&](const auto& item) { return item.first == wanted; });
+    if (at == scores_.end()) at = scores_.insert(at, {name, {}});
+    at->second.sum += value;
+    ++at->second.count;
+  }
 }
 
 void Run::skip(double loss, double norm) {
@@ -267,17 +292,17 @@ void Run::skip(double loss, double norm) {
 }
 
 void Run::log_step(std::int64_t epoch, double learning_rate) {
-  if (loss_count_ == 0 || !log_) return;
-  log_->write({{"kind", "step"},
-               {"step", step_},
-               {"epoch", epoch},
-               {"loss", loss_sum_ / static_cast<double>(loss_count_)},
-               {"learning_rate", learning_rate},
-               {"gradient_norm", gradient_norm_},
-               {"skipped_steps", skipped_},
-               {"seconds_per_step", step_seconds_ / static_cast<double>(loss_count_)}});
-  loss_sum_ = step_seconds_ = 0;
-  loss_count_ = 0;
+  if (loss_.count == 0 || !log_) return;
+  Json row{{"kind", "step"}, {"step", step_}, {"epoch", epoch}, {"loss", loss_.value()}};
+  for (const auto& [name, mean] : scores_) row[name] = mean.value();
+  row["learning_rate"] = learning_rate;
+  row["gradient_norm"] = gradient_norm_;
+  row["skipped_steps"] = skipped_;
+  row["seconds_per_step"] = step_seconds_ / static_cast<double>(loss_.count);
+  log_->write(row);
+  loss_ = {};
+  scores_.clear();
+  step_seconds_ = 0;
 }
 
 void Run::log_norms(const Metrics& inner) {

@@ -24,9 +24,10 @@ class Run {
   void check_settings(const Metadata& saved, const std::string& where) const;
   void train_epoch(std::int64_t epoch, Progress& progress);
   void train_step(std::int64_t epoch, std::int64_t step_in_epoch);
-  double combine_processes(double loss);
+  void combine_processes(double& loss, Metrics& scores);
   bool is_first() const { return !options_.processes || options_.processes->is_first(); }
-  void update(double loss, double learning_rate);
+  void update(double learning_rate);
+  void count(double loss, const Metrics& scores);
   void skip(double loss, double norm);
   void log_step(std::int64_t epoch, double learning_rate);
   void log_norms(const Metrics& inner);
@@ -57,8 +58,14 @@ class Run {
   bool cancelled_ = false;  ///< in any process
   std::chrono::steady_clock::time_point curves_written_{};
   double gradient_norm_ = 0.0;
-  double loss_sum_ = 0.0;  ///< since the last row of the log
-  std::int64_t loss_count_ = 0;
+  /// Since the last row of the log; a score may begin in between.
+  struct Mean {
+    double sum = 0.0;
+    std::int64_t count = 0;
+    double value() const { return sum / static_cast<double>(count); }
+  };
+  Mean loss_;
+  std::vector<std::pair<std::string, Mean>> scores_;
   double step_seconds_ = 0.0;
   std::vector<at::Tensor> buffers_before_;
   TrainingSummary summary_;

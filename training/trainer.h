@@ -29,6 +29,8 @@ struct BatchResult {
   double loss = 0;  ///< unscaled mean over the batch
   /// Inner-loop norms and losses by layer, such as {"blocks.0.attn/gated_linear_loss_before", 0.1}.
   Metrics norms;
+  /// What the log shows beside the loss, such as {"psnr", 21.3}; the same names in every process.
+  Metrics scores;
 };
 
 /// What is trained: a model, its data and its loss. The trainer knows nothing else about it.

@@ -187,7 +187,8 @@ std::vector<nvs::Camera> path_cameras(const RenderScene* scene,
     if (targets)
       cameras = given;
     else if (options.path == "orbit")
-      cameras = nvs::orbit_path(given, frames, width, height);
+      cameras =
+          nvs::orbit_path(given, frames, width, height, nvs::summarize_rig(scene->scene).center);
     else if (options.path == "spiral")
       cameras = nvs::spiral_path(given, frames, width, height);
     else

@@ -32,6 +32,21 @@ void add_novel_view_options(OptionTable& table, TrainOptions& options) {
                     .value = "TYPE",
                     .help = "Newton-Schulz of the fast weights: fp32, or bf16 as published"},
                    options.ns_dtype, {"fp32", "bf16"});
+  table.add_list(
+      {.name = "lpips-weights",
+       .value = "FILE",
+       .help = "add the perceptual loss: VGG16's and LPIPS's weights, in one file or two"},
+      options.lpips_weights);
+  table.add_number({.name = "lpips",
+                    .value = "X",
+                    .help = "weight of the perceptual loss; 0: it is only measured",
+                    .standard = "1 with --lpips-weights"},
+                   options.lpips, {0, 1000});
+  table.add_integer({.name = "lpips-start",
+                     .value = "N",
+                     .help = "steps before the perceptual loss counts",
+                     .standard = "5000, as published"},
+                    options.lpips_start, {0, 1e9});
   table.add_integer({.name = "epoch-scenes", .value = "N", .help = "scenes that make an epoch"},
                     options.epoch_scenes, {1, 1e9});
   table.add_integer({.name = "held-out-every",

@@ -42,6 +42,33 @@ nvs::LvsmConfig architecture_of(const TrainOptions& options) {
   return nvs::read_lvsm_config(options.architecture);
 }
 
+void add_perceptual_loss(nvs::NovelViewTaskOptions& task, const TrainOptions& options) {
+  if (options.lpips_weights.empty()) {
+    TTT_CHECK(!options.lpips && !options.lpips_start, usage,
+              "the perceptual loss has no weights to compute it with",
+              options.lpips ? "--lpips" : "--lpips-start",
+              "name them by --lpips-weights (VGG16's and LPIPS's), or leave this out");
+    return;
+  }
+  // Small pictures are refused before a large file is read.
+  nvs::check_perceptual_size(task.width, task.height);
+  task.perceptual = std::make_shared<nvs::PerceptualLoss>(options.lpips_weights, task.device);
+  task.perceptual_weight = options.lpips.value_or(task.perceptual_weight);
+  task.perceptual_start = options.lpips_start.value_or(task.perceptual_start);
+}
+
+/// A short run ends before the published start.
+void warn_about_late_start(const nvs::NovelViewTaskOptions& task, std::int64_t batches_per_epoch,
+                           const TrainOptions& options) {
+  std::int64_t steps = options.epochs * (batches_per_epoch / options.accumulate);
+  if (options.max_steps > 0) steps = std::min(steps, options.max_steps);
+  if (task.perceptual && task.perceptual_weight > 0 && task.perceptual_start >= steps)
+    log_warning(
+        "the perceptual loss would count from step {}, but the run ends at step {} "
+        "(--lpips-start)",
+        task.perceptual_start, steps);
+}
+
 nvs::NovelViewTaskOptions task_options_of(const TrainSetup& setup, const TrainOptions& options) {
   nvs::NovelViewTaskOptions result{.seed = setup.trainer.seed,
                                    .scenes_per_epoch = options.epoch_scenes,
@@ -59,6 +86,7 @@ nvs::NovelViewTaskOptions task_options_of(const TrainSetup& setup, const TrainOp
   result.width = size_of(options).width;
   result.height = size_of(options).height;
   if (options.dtype == "bf16") result.compute = at::kBFloat16;
+  add_perceptual_loss(result, options);
   if (options.overfit_one_batch)
     result.workers = 0;
   else
@@ -147,6 +175,7 @@ void set_up_novel_views(TrainSetup& setup, const TrainOptions& options) {
   setup.task = std::make_unique<nvs::NovelViewTask>(
       model, setup.averaged ? std::make_shared<nvs::LvsmModel>(config) : nullptr, source,
       validation, task_options);
+  warn_about_late_start(task_options, setup.task->batches_per_epoch(), options);
   setup.model = config.name();
   setup.size = size;
   setup.unit = fmt::format("scenes with {} input and {} target views", options.input_views,

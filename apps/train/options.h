@@ -39,6 +39,9 @@ struct TrainOptions {
   std::int64_t shared_views = 1;
   std::string mode = "object";
   std::string ns_dtype = "fp32";
+  std::vector<std::string> lpips_weights;
+  std::optional<double> lpips;
+  std::optional<std::int64_t> lpips_start;
   std::int64_t epoch_scenes = 1000;
   std::int64_t held_out_every = 8;
   std::int64_t validation_scenes = 16;

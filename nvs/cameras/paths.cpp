@@ -60,9 +60,11 @@ std::vector<Camera> turntable_path(const TurntableOptions& options) {
   return path;
 }
 
-std::vector<Camera> orbit_path(std::span<const Camera> cameras, int frames, int width, int height) {
+std::vector<Camera> orbit_path(std::span<const Camera> cameras, int frames, int width, int height,
+                               const std::optional<Vector3>& otherwise) {
   check_path(frames, cameras);
-  const std::optional<Vector3> center = axes_center(cameras);
+  std::optional<Vector3> center = axes_center(cameras);
+  if (!center.has_value()) center = otherwise;
   TTT_CHECK(center.has_value(), input, "the cameras don't look at one point to circle around", {},
             "use a spiral or an interpolated path");
   const Vector3 up = mean_up(cameras);

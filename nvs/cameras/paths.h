@@ -4,6 +4,7 @@
 
 #include "nvs/cameras/camera.h"
 
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -31,8 +32,10 @@ std::vector<Camera> turntable_path(const TurntableOptions& options);
 
 /// A closed circle around what the cameras look at, about their mean up axis, at their mean
 /// distance and elevation, starting at the first camera's side; the matrix is the first camera's.
-/// Throws Error(input) when the cameras don't look at one point.
-std::vector<Camera> orbit_path(std::span<const Camera> cameras, int frames, int width, int height);
+/// Cameras with parallel axes go around `otherwise`. Throws Error(input) when there is no such
+/// point.
+std::vector<Camera> orbit_path(std::span<const Camera> cameras, int frames, int width, int height,
+                               const std::optional<Vector3>& otherwise = {});
 
 /// Two turns of a spiral around the mean camera, within the spread of the given ones (90th
 /// percentile of each axis), looking at what they look at on the average: for captures that face

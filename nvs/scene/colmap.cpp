@@ -74,6 +74,21 @@ Frame make_frame(const ColmapImage& image, const ColmapModel& model, const std::
   return frame;
 }
 
+/// Cameras are enough to render, so damaged points don't stop a run.
+void add_points(Scene& scene) {
+  try {
+    ColmapPoints read = read_colmap_points(scene.path);
+    scene.points = std::move(read.points);
+    if (read.dropped > 0)
+      scene.warnings.push_back(
+          fmt::format("{} of {} points are not finite or absurdly far away, and left out",
+                      read.dropped, scene.points.size() + read.dropped));
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::input) throw;
+    scene.warnings.push_back(fmt::format("the points are left out: {}", error.what()));
+  }
+}
+
 }  // namespace
 
 std::string find_colmap_model(const std::string& folder, std::vector<std::string>& notes) {
@@ -115,6 +130,7 @@ void read_colmap(Scene& scene, const SceneOptions& options) {
     return inputs::natural_less(a.name, b.name);
   });
   if (const auto summary = finder.summary()) scene.warnings.push_back(*summary);
+  add_points(scene);
 }
 
 }  // namespace ttt::nvs

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <bit>
 #include <charconv>
+#include <cmath>
 #include <cstring>
 #include <set>
 
@@ -196,6 +197,66 @@ bool parse_image(const std::string& line, ColmapImage& image) {
   return true;
 }
 
+void add_point(ColmapPoints& into, const ScenePoint& point) {
+  constexpr double kFar = 1e12;
+  const auto usable = [](double value) { return std::abs(value) < kFar; };  // false for NaN
+  const Vector3& p = point.position;
+  if (usable(p.x) && usable(p.y) && usable(p.z))
+    into.points.push_back(point);
+  else
+    ++into.dropped;
+}
+
+ColmapPoints read_points_binary(const std::string& path) {
+  constexpr std::uint64_t kId = 8, kError = 8, kTrackEntry = 8;
+  constexpr std::uint64_t kSmallest = kId + 3 * sizeof(double) + 3 + kError + 8;
+  BinaryFile file(path);
+  const std::uint64_t count = file.take_count(kSmallest, "points");
+  ColmapPoints result;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    ScenePoint point;
+    file.skip(kId);
+    for (double* value : {&point.position.x, &point.position.y, &point.position.z})
+      *value = file.take<double>();
+    for (std::uint8_t& value : point.rgb) value = file.take<std::uint8_t>();
+    file.skip(kError);
+    point.views = file.take_count(kTrackEntry, "track entries");
+    file.skip(point.views * kTrackEntry);
+    add_point(result, point);
+  }
+  return result;
+}
+
+/// POINT3D_ID X Y Z R G B ERROR, then pairs of IMAGE_ID and POINT2D_IDX.
+bool parse_point(std::string_view line, ScenePoint& point) {
+  constexpr std::size_t kTrack = 8;
+  const std::vector<std::string_view> fields = words(line);
+  std::uint64_t id = 0;
+  double error = 0;
+  if (fields.size() < kTrack || fields.size() % 2 != 0 || !parse(fields[0], id) ||
+      !parse(fields[7], error))
+    return false;
+  double* const values[] = {&point.position.x, &point.position.y, &point.position.z};
+  for (std::size_t i = 0; i < 3; ++i)
+    if (!parse(fields[i + 1], *values[i]) || !parse(fields[i + 4], point.rgb[i])) return false;
+  point.views = (fields.size() - kTrack) / 2;
+  return true;
+}
+
+ColmapPoints read_points_text(const std::string& path) {
+  ColmapPoints result;
+  for (const TextLine& line : read_lines(path)) {
+    if (trim(line.text).empty()) continue;
+    ScenePoint point;
+    if (!parse_point(line.text, point))
+      fail_line(path, line.number,
+                "a point is not: id, three coordinates, three colours from 0 to 255, error, pairs "
+                "of image and feature");
+    add_point(result, point);
+  }
+  return result;
+}
+
 bool is_number(std::string_view word) {
   double value = 0;
   return parse(word, value);
@@ -249,6 +310,16 @@ ColmapModel read_colmap_model(const std::string& folder) {
     TTT_CHECK(ids.insert(image.id).second, input, fmt::format("image {} is there twice", image.id),
               printable(folder), "export the model again with colmap model_converter");
   return model;
+}
+
+ColmapPoints read_colmap_points(const std::string& folder) {
+  const std::string binary = inputs::join(folder, "points3D.bin");
+  const std::string text = inputs::join(folder, "points3D.txt");
+  // A folder may hold two models; the points come from the one whose cameras are taken.
+  const bool prefers_binary = has_binary_model(folder) || !inputs::is_file(text);
+  if (prefers_binary && inputs::is_file(binary)) return read_points_binary(binary);
+  if (inputs::is_file(text)) return read_points_text(text);
+  return {};
 }
 
 std::size_t count_colmap_images(const std::string& folder) {

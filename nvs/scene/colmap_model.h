@@ -3,6 +3,7 @@
 #pragma once
 
 #include "nvs/cameras/distortion.h"
+#include "nvs/scene/scene.h"
 
 #include <cstdint>
 #include <map>
@@ -46,6 +47,14 @@ struct ColmapModel {
 /// Reads cameras and images of a folder: binary files if both are there, else text. Counts in
 /// binary files are checked against the file's length before memory is taken. Throws Error(input).
 ColmapModel read_colmap_model(const std::string& folder);
+
+struct ColmapPoints {
+  std::vector<ScenePoint> points;
+  std::size_t dropped = 0;  ///< not finite, or absurdly far away
+};
+/// Reads points3D of a folder, the binary file if it is there, else the text; nothing when there is
+/// neither. Counts are checked as above. Throws Error(input).
+ColmapPoints read_colmap_points(const std::string& folder);
 
 bool has_binary_model(const std::string& folder);
 bool has_text_model(const std::string& folder);

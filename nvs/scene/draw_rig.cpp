@@ -113,15 +113,16 @@ void draw_world_axes(cv::Mat& canvas, const Projection& view) {
   }
 }
 
-/// Fits all positions, the centre and what the cameras see nearby into a panel.
-void fit(Projection& view, const std::vector<Camera>& cameras, const std::optional<Vector3>& center,
+/// Fits all positions, the centre and what the cameras see nearby into a panel, and of the points
+/// what fits without making the cameras too small.
+void fit(Projection& view, const std::vector<Camera>& cameras, const RigSummary& rig,
          double depth) {
   std::vector<Vector3> points;
   for (const Camera& camera : cameras) {
     points.push_back(camera.position());
     points.push_back(camera.camera_to_world * Vector3{0, 0, depth});
   }
-  if (center.has_value()) points.push_back(*center);
+  if (rig.center.has_value()) points.push_back(*rig.center);
   double low[2] = {std::numeric_limits<double>::infinity(),
                    std::numeric_limits<double>::infinity()};
   double high[2] = {-low[0], -low[1]};
@@ -130,6 +131,21 @@ void fit(Projection& view, const std::vector<Camera>& cameras, const std::option
     for (int i = 0; i < 2; ++i) {
       low[i] = std::min(low[i], at[i]);
       high[i] = std::max(high[i], at[i]);
+    }
+  }
+  if (rig.points > 0) {
+    const double most = std::max(high[0] - low[0], high[1] - low[1]);
+    const double limits[4] = {low[0] - most, low[1] - most, high[0] + most, high[1] + most};
+    for (int corner = 0; corner < 8; ++corner) {
+      const Vector3 p{(corner & 1) != 0 ? rig.points_high.x : rig.points_low.x,
+                      (corner & 2) != 0 ? rig.points_high.y : rig.points_low.y,
+                      (corner & 4) != 0 ? rig.points_high.z : rig.points_low.z};
+      const double at[2] = {dot(p, view.right), dot(p, view.up)};
+      for (int i = 0; i < 2; ++i) {
+        const double inside = std::clamp(at[i], limits[i], limits[i + 2]);
+        low[i] = std::min(low[i], inside);
+        high[i] = std::max(high[i], inside);
+      }
     }
   }
   view.middle = 0.5 * (low[0] + high[0]) * view.right + 0.5 * (low[1] + high[1]) * view.up;
@@ -147,9 +163,28 @@ struct Roles {
   }
 };
 
+/// Dots in a lighter shade of their colours: cameras are what one looks for. A part of very many
+/// points covers the same pixels.
+void draw_points(cv::Mat& canvas, const Projection& view, const std::vector<ScenePoint>& points) {
+  constexpr std::size_t kMost = 100'000;
+  const std::size_t step = points.size() / kMost + 1;
+  const cv::Rect panel(view.left, 0, kPanel, kPanel);
+  cv::Mat pixels = canvas(panel);
+  for (std::size_t i = 0; i < points.size(); i += step) {
+    const cv::Point2d at = view(points[i].position);
+    const cv::Point corner(pixel(at.x) - view.left, pixel(at.y));
+    const cv::Rect dot = cv::Rect(corner, cv::Size(2, 2)) & cv::Rect(0, 0, kPanel, kPanel);
+    if (dot.empty()) continue;
+    const auto lighter = [](int value) { return 255 - (255 - value) * 7 / 10; };
+    const auto& rgb = points[i].rgb;
+    pixels(dot).setTo(cv::Scalar(lighter(rgb[0]), lighter(rgb[1]), lighter(rgb[2])));
+  }
+}
+
 void draw_panel(cv::Mat& canvas, const Projection& view, const Scene& scene, const Roles& roles,
                 const std::optional<Vector3>& center, double depth) {
   draw_grid(canvas, view);
+  draw_points(canvas, view, scene.points);
   const std::vector<int> usable = scene.usable();
   const std::vector<Camera> cameras = rig_cameras(scene);
   for (std::size_t i = 0; i < cameras.size(); ++i)
@@ -170,11 +205,13 @@ void draw_panel(cv::Mat& canvas, const Projection& view, const Scene& scene, con
 
 void draw_caption(cv::Mat& canvas, const Scene& scene, const Roles& roles, std::size_t cameras) {
   const double y = kPanel + 26;
-  draw_text(canvas,
-            fmt::format("{} ({}): {} cameras. Left from above, right from the side; cross: "
-                        "the point closest to all optical axes.",
-                        printable(scene.name, 60), to_string(scene.format), cameras),
-            {16, y}, kInk, 0.45);
+  draw_text(
+      canvas,
+      fmt::format("{} ({}): {} cameras{}. Left from above, right from the side; cross: "
+                  "the point closest to all optical axes.",
+                  printable(scene.name, 60), to_string(scene.format), cameras,
+                  scene.points.empty() ? "" : fmt::format(", {} points", scene.points.size())),
+      {16, y}, kInk, 0.45);
   double x = 16;
   for (const auto& [text, colour] :
        {std::pair{fmt::format("{} inputs", roles.inputs.size()), kInput},
@@ -191,7 +228,6 @@ void draw_caption(cv::Mat& canvas, const Scene& scene, const Roles& roles, std::
 Image draw_rig(const Scene& scene, std::span<const int> inputs, std::span<const int> targets) {
   const std::vector<Camera> cameras = rig_cameras(scene);
   TTT_CHECK(!cameras.empty(), internal, "a rig without cameras");
-  const std::optional<Vector3> center = cameras.size() > 1 ? axes_center(cameras) : std::nullopt;
   const Vector3 up = mean_up(cameras);
   // From above, the first camera's right is to the right as far as possible.
   Vector3 right = cameras.front().right() - dot(cameras.front().right(), up) * up;
@@ -207,8 +243,8 @@ Image draw_rig(const Scene& scene, std::span<const int> inputs, std::span<const 
   Projection above{right, cross(up, right), {}, 1, 0};
   Projection side{right, up, {}, 1, kPanel};
   for (Projection* view : {&above, &side}) {
-    fit(*view, cameras, center, depth);
-    draw_panel(canvas, *view, scene, roles, center, depth);
+    fit(*view, cameras, rig, depth);
+    draw_panel(canvas, *view, scene, roles, rig.center, depth);
   }
   draw_line(canvas, {kPanel, 0}, {kPanel, kPanel - 1.0}, kInk);
   draw_line(canvas, {0, kPanel}, {2.0 * kPanel, kPanel}, kInk);

@@ -89,6 +89,32 @@ void describe_lenses(const Scene& scene, RigSummary& rig) {
     }
 }
 
+/// The value that a share `part` of the values doesn't exceed.
+double quantile(std::vector<double>& values, double part) {
+  const auto at = static_cast<std::ptrdiff_t>(part * static_cast<double>(values.size() - 1) + 0.5);
+  std::nth_element(values.begin(), values.begin() + at, values.end());
+  return values[static_cast<std::size_t>(at)];
+}
+
+void describe_points(const Scene& scene, const std::vector<Camera>& cameras, RigSummary& rig) {
+  rig.points = scene.points.size();
+  if (scene.points.empty()) return;
+  for (double Vector3::*axis : {&Vector3::x, &Vector3::y, &Vector3::z}) {
+    std::vector<double> values;
+    for (const ScenePoint& point : scene.points) values.push_back(point.position.*axis);
+    rig.points_low.*axis = quantile(values, 0.05);
+    rig.points_middle.*axis = quantile(values, 0.5);
+    rig.points_high.*axis = quantile(values, 0.95);
+  }
+  for (const ScenePoint& point : scene.points)
+    rig.views_per_point +=
+        static_cast<double>(point.views) / static_cast<double>(scene.points.size());
+  for (const Camera& camera : cameras)
+    rig.points_ahead += dot(rig.points_middle - camera.position(), camera.forward()) > 0
+                            ? 1.0 / static_cast<double>(cameras.size())
+                            : 0;
+}
+
 void describe_positions(const std::vector<Camera>& cameras, RigSummary& rig) {
   rig.low = rig.high = cameras.front().position();
   for (const Camera& camera : cameras) {
@@ -99,6 +125,7 @@ void describe_positions(const std::vector<Camera>& cameras, RigSummary& rig) {
   rig.baseline = baseline_of(cameras);
   rig.up = mean_up(cameras);
   if (cameras.size() > 1) rig.center = axes_center(cameras);
+  if (!rig.center.has_value() && rig.points > 0) rig.center = rig.points_middle;
   if (!rig.center.has_value()) return;
   const Vector3 side = any_perpendicular(rig.up);
   const Vector3 other = cross(rig.up, side);
@@ -182,6 +209,14 @@ void warn_about_positions(const RigSummary& rig, std::vector<std::string>& warni
         "the capture isn't outward, the axes may be OpenGL's taken for OpenCV's");
 }
 
+/// Nearly no camera sees the middle of what all of them were computed from.
+void warn_about_points(const RigSummary& rig, std::vector<std::string>& warnings) {
+  if (rig.points > 0 && rig.usable > 2 && rig.points_ahead < 0.2)
+    warnings.push_back(
+        "nearly all cameras look away from the points of the sparse model: are they of another "
+        "model, or of another world?");
+}
+
 /// Rounding errors beside `scale` are shown as 0.
 std::string text_of(const Vector3& v, double scale) {
   const auto shown = [&](double value) { return std::abs(value) < 1e-6 * scale ? 0.0 : value; };
@@ -215,10 +250,12 @@ RigSummary summarize_rig(const Scene& scene) {
   rig.frames = static_cast<int>(scene.frames.size());
   rig.usable = static_cast<int>(cameras.size());
   describe_lenses(scene, rig);
+  describe_points(scene, cameras, rig);
   describe_positions(cameras, rig);
   warn_about_lenses(scene, rig, rig.warnings);
   warn_about_axes(cameras, rig.warnings);
   warn_about_positions(rig, rig.warnings);
+  warn_about_points(rig, rig.warnings);
   return rig;
 }
 
@@ -246,6 +283,11 @@ std::string rig_text(const RigSummary& rig) {
   } else if (rig.usable > 1) {
     out += "centre     none: the optical axes are parallel\n";
   }
+  if (rig.points > 0)
+    out += fmt::format(
+        "points     {}, each in {:.3g} pictures; nine tenths from {} to {}, middle {}\n",
+        rig.points, rig.views_per_point, text_of(rig.points_low, scale),
+        text_of(rig.points_high, scale), text_of(rig.points_middle, scale));
   for (const std::string& warning : rig.warnings) out += "warning    " + warning + "\n";
   out.pop_back();
   return out;

@@ -30,11 +30,17 @@ struct RigSummary {
   Range baseline;                      ///< from each camera to its nearest neighbour
   Range horizontal_fov, vertical_fov;  ///< degrees, without the lens distortion
   Vector3 up;                          ///< mean up axis
-  std::optional<Vector3> center;       ///< the point closest to all optical axes
+  std::optional<Vector3> center;       ///< the point closest to all optical axes; where they are
+                                       ///< parallel, the middle of the points
   Range radius;                        ///< distance to the centre, 0 without one
   Range elevation;                     ///< degrees above the centre, about `up`
   double azimuth_coverage = 0;         ///< degrees around `up` without the widest gap
   double facing = 0;                   ///< share of cameras that have the centre in front of them
+  std::size_t points = 0;              ///< of the sparse model
+  double views_per_point = 0;          ///< pictures that show one, on average
+  Vector3 points_low, points_high;     ///< nine tenths of each coordinate lie in between
+  Vector3 points_middle;               ///< median of each coordinate
+  double points_ahead = 0;             ///< share of cameras that have this middle in front of them
   std::vector<std::string> warnings;   ///< what looks implausible, and what may be the reason
 };
 
@@ -48,8 +54,8 @@ std::string rig_text(const RigSummary& rig);
 std::vector<std::string> object_mode_warnings(const RigSummary& rig);
 
 /// A drawing of the rig from above (along the mean up axis) and from the side: cameras with their
-/// field of view and index, inputs blue, targets red, others grey, the centre, the world's axes and
-/// a scale.
+/// field of view and index, inputs blue, targets red, others grey, the points of a sparse model in
+/// their colours, the centre, the world's axes and a scale.
 Image draw_rig(const Scene& scene, std::span<const int> inputs, std::span<const int> targets);
 
 /// Usable frames as cameras of their declared size, without lens distortion.

@@ -155,6 +155,7 @@ void apply_conventions(Scene& scene, const SceneOptions& options) {
     }
     if (options.scale != 1) pose.translation = options.scale * pose.translation;
   }
+  for (ScenePoint& point : scene.points) point.position = options.scale * point.position;
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include "nvs/cameras/camera.h"
 #include "nvs/cameras/distortion.h"
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -40,6 +41,13 @@ struct Frame {
   bool usable() const { return problem.empty(); }
 };
 
+/// A point of a sparse reconstruction, in the scene's world.
+struct ScenePoint {
+  Vector3 position;
+  std::array<std::uint8_t, 3> rgb{};
+  std::uint64_t views = 0;  ///< pictures that show it
+};
+
 /// A set of posed pictures with cameras in one world.
 struct Scene {
   std::string name;
@@ -47,6 +55,7 @@ struct Scene {
   SceneFormat format = SceneFormat::lact;
   std::string axes;  ///< the conventions of the file, in words
   std::vector<Frame> frames;
+  std::vector<ScenePoint> points;     ///< COLMAP's points3D; empty where a scene has none
   std::vector<std::string> warnings;  ///< what the user should know; each is one line
   std::vector<std::string> notes;     ///< what was chosen or counted
 

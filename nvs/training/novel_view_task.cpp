@@ -63,6 +63,7 @@ NovelViewTask::NovelViewTask(std::shared_ptr<LvsmModel> model, std::shared_ptr<L
                 options.shared_views <= std::min(options.input_views, options.target_views),
             usage, "the numbers of views don't fit each other", "--shared-views",
             "use at most the smaller one of --input-views and --target-views");
+  if (options.perceptual) check_perceptual_size(options.width, options.height);
   model_->to(options.device);
   for (const SceneViews& scene : held_out) {
     held_out_.push_back(make_batch({scene}));
@@ -101,6 +102,10 @@ training::Metadata NovelViewTask::fixed_settings() const {
       {"mode", options_.normalize ? "scene" : "object"},
       {"scenes", source_->description()}};
   if (options_.processes) settings["processes"] = std::to_string(options_.processes->size());
+  if (options_.perceptual)
+    settings["perceptual loss"] =
+        fmt::format("{} from step {}, weights {}", options_.perceptual_weight,
+                    options_.perceptual_start, options_.perceptual->description());
   return settings;
 }
 
@@ -170,13 +175,22 @@ BatchResult NovelViewTask::forward_backward(const BatchPosition& position) {
                                .to(options_.device)
                                .to(at::kFloat)
                                .div_(255);
-  at::Tensor loss;
+  at::Tensor rendered, loss;
   {
     const training::AutocastGuard autocast(options_.device.type(), options_.compute);
-    loss = at::mse_loss(render(*model_, batch, first, true), truth);
+    rendered = render(*model_, batch, first, true);
+    loss = at::mse_loss(rendered, truth);
+  }
+  Metrics scores{{"psnr", psnr_of(loss.item<double>())}};
+  if (options_.perceptual && options_.perceptual_weight > 0 &&
+      position.step >= options_.perceptual_start) {
+    const at::Tensor distance =
+        options_.perceptual->loss(rendered.flatten(0, 1), truth.flatten(0, 1), options_.compute);
+    loss = loss + options_.perceptual_weight * distance;
+    scores.emplace_back("lpips", distance.item<double>());
   }
   (loss * position.loss_scale).backward();
-  return {loss.item<double>(), {}};
+  return {loss.item<double>(), {}, std::move(scores)};
 }
 
 Metrics NovelViewTask::evaluate(bool average, const ProgressCallback& callback) {
@@ -184,7 +198,7 @@ Metrics NovelViewTask::evaluate(bool average, const ProgressCallback& callback) 
   const torch::NoGradGuard no_grad;
   const LvsmModel& model = average ? *average_ : *model_;
   Progress progress("evaluate", static_cast<std::int64_t>(held_out_.size()), callback);
-  double ours = 0, without = 0, nearest = 0;
+  double ours = 0, without = 0, nearest = 0, perceptual = 0;
   std::vector<std::vector<Image>> sheet;
   for (std::size_t i = 0; i < held_out_.size(); ++i) {
     const Batch& scene = held_out_[i];
@@ -197,6 +211,12 @@ Metrics NovelViewTask::evaluate(bool average, const ProgressCallback& callback) 
     ours += mean_psnr(rendered, truth);
     without += mean_psnr(plain, truth);
     nearest += mean_psnr(copied, truth);
+    if (options_.perceptual)
+      perceptual +=
+          options_.perceptual
+              ->distances(rendered.to(options_.device, at::kFloat), truth.to(options_.device))
+              .mean()
+              .item<double>();
     if (sheet.size() < kPreviewScenes) {
       sheet.emplace_back();
       for (std::int64_t v = 0; v < std::min(kPreviewInputs, inputs); ++v)
@@ -208,9 +228,11 @@ Metrics NovelViewTask::evaluate(bool average, const ProgressCallback& callback) 
   }
   if (!options_.preview.empty()) write_file(options_.preview, encode_png(picture_grid(sheet)));
   const auto count = static_cast<double>(held_out_.size());
-  return {{"psnr", ours / count},
-          {"psnr_no_update", without / count},
-          {"psnr_nearest_view", nearest / count}};
+  Metrics metrics{{"psnr", ours / count},
+                  {"psnr_no_update", without / count},
+                  {"psnr_nearest_view", nearest / count}};
+  if (options_.perceptual) metrics.emplace_back("lpips", perceptual / count);
+  return metrics;
 }
 
 }  // namespace ttt::nvs

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "nvs/model/lvsm.h"
+#include "nvs/training/perceptual_loss.h"
 #include "nvs/training/view_source.h"
 #include "training/ordered_prefetch.h"
 #include "training/trainer.h"
@@ -28,12 +29,17 @@ struct NovelViewTaskOptions {
   ops::Backend backend = ops::Backend::automatic;
   c10::Device device{c10::DeviceType::CPU};
   std::shared_ptr<training::ProcessGroup> processes;  ///< null for one process
+  std::shared_ptr<const PerceptualLoss> perceptual;   ///< null for none
+  double perceptual_weight = 1;
+  std::int64_t perceptual_start = 5000;  ///< optimizer steps before it counts
   std::filesystem::path preview;  ///< a sheet of each evaluation's pictures (PNG); empty: none
 
   int views() const { return input_views + target_views - shared_views; }
 };
 
-/// Novel view synthesis as a training task: mean squared error of rendered target views.
+/// Novel view synthesis as a training task: mean squared error of rendered target views, plus their
+/// perceptual distance where its weights are given. Scores of a batch are "psnr", -10 log10 of its
+/// mean squared error, and "lpips" where that counts.
 class NovelViewTask : public training::Task {
  public:
   /// `average` (may be null) is a second instance of the same model. `held_out`: views of scenes to
@@ -49,7 +55,8 @@ class NovelViewTask : public training::Task {
   void start_epoch(std::int64_t epoch, std::int64_t first_batch) override;
   training::BatchResult forward_backward(const training::BatchPosition& position) override;
   /// Mean PSNR over scenes of the rendered views ("psnr"), with the fast-weight update off
-  /// ("psnr_no_update"), and of the input view with the nearest camera ("psnr_nearest_view").
+  /// ("psnr_no_update"), and of the input view with the nearest camera ("psnr_nearest_view"). With
+  /// a perceptual loss also the mean of the rendered views ("lpips").
   training::Metrics evaluate(bool average, const ProgressCallback& progress) override;
   training::Metadata model_metadata() const override;
   training::Metadata fixed_settings() const override;

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The ttt authors
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/apps/train_views_support.h"
+#include "tests/support/lpips_weights.h"
 
 #include <gtest/gtest.h>
 
@@ -71,6 +72,61 @@ void add_scene_effects(Effects& effects, const Folder& folder) {
   };
 }
 
+void add_perceptual_effects(Effects& effects, const Folder& folder) {
+  const auto file = [=] {
+    const std::string path = folder->path("lpips.safetensors");
+    if (!fs::exists(path)) write_lpips_weights(path);
+    return path;
+  };
+  const auto weights = [=](Arguments more) {
+    more.insert(more.end(), {"--overwrite", "--validation-split", "none"});
+    return folder->weights("perceptual", more);
+  };
+  const auto curves = [=] { return read_text_file(folder->path("perceptual/curves.csv")); };
+  effects["lpips-weights"] = [=] {
+    const std::string plain = weights({});
+    EXPECT_TRUE(contains(curves(), ",loss,psnr,learning_rate"));
+    EXPECT_FALSE(contains(curves(), "lpips"));
+    EXPECT_NE(weights({"--lpips-weights", file(), "--lpips-start", "0"}), plain);
+    EXPECT_TRUE(contains(curves(), ",loss,psnr,lpips,learning_rate"));
+    const auto refused = [&](const Arguments& more) { return run_ttt(folder->call("no", more)); };
+    expect_error(refused({"--lpips-weights", folder->path("nosuch.pth")}), 3, "nosuch.pth");
+    expect_error(refused({"--lpips-weights", file(), "--lpips-weights", file()}), 3,
+                 "both files hold a trunk", "vgg16");
+    expect_error(refused({"--lpips-weights", file(), "--size", "8"}), 2, "8x8 are too small",
+                 "16x16");
+  };
+  effects["lpips"] = [=] {
+    const Arguments whole{"--lpips-weights", file(), "--lpips-start", "0"};
+    Arguments half = whole, none = whole;
+    half.insert(half.end(), {"--lpips", "0.5"});
+    none.insert(none.end(), {"--lpips", "0"});
+    EXPECT_NE(weights(half), weights(whole));
+    EXPECT_EQ(weights(none), weights({}));
+    const ProgramResult measured = run_ttt(folder->call(
+        "measured",
+        {"--lpips-weights", file(), "--lpips", "0", "--evaluate", "--weights",
+         folder->path("perceptual/checkpoints/step-00000003.safetensors"), "--format", "json"}));
+    EXPECT_EQ(measured.code, 0) << measured.err;
+    EXPECT_GT(measured.json_lines().at(0)["evaluation"]["lpips"].get<double>(), 0.01);
+    expect_error(run_ttt(folder->call("no", {"--lpips", "1"})), 2, "no weights to compute it with",
+                 "--lpips-weights");
+  };
+  effects["lpips-start"] = [=] {
+    const auto from = [&](const std::string& step) {
+      return weights({"--lpips-weights", file(), "--lpips-start", step});
+    };
+    EXPECT_NE(from("1"), from("0"));
+    EXPECT_EQ(from("3"), weights({}));
+    const ProgramResult late =
+        run_ttt(folder->call("no", {"--lpips-weights", file(), "--dry-run"}));
+    EXPECT_EQ(late.code, 0);
+    EXPECT_TRUE(contains(late.err, "count from step 5000, but the run ends at step 3"));
+    expect_error(run_ttt(folder->call("no", {"--lpips-start", "1"})), 2,
+                 "no weights to compute it with (--lpips-start)", "--lpips-weights");
+  };
+}
+
 /// Of the trainer, and worded for both families.
 void add_trainer_effects(Effects& effects, const Folder& folder) {
   changes_weights(effects, folder, "cosine", "after-warmup", {"--warmup-epochs", "0.5"});
@@ -126,6 +182,7 @@ Effects train_views_effects() {
         contains(run_ttt(folder->call("dry", {"--architecture", "nosuch.yaml"})).err, "nosuch"));
   };
   add_scene_effects(effects, folder);
+  add_perceptual_effects(effects, folder);
   add_trainer_effects(effects, folder);
   return effects;
 }

@@ -178,6 +178,12 @@ TEST(Paths, OrbitsCircleTheCommonPoint) {
     EXPECT_EQ(camera.intrinsics.fx, 100);
   }
   EXPECT_THROW(orbit_path(row(3), 12, 64, 64), Error);
+  const Vector3 given{0.5, 0.25, 4};
+  for (const Camera& camera : orbit_path(row(3), 12, 64, 64, given))
+    EXPECT_NEAR(dot(camera.forward(), normalize(given - camera.position())), 1, 1e-12);
+  EXPECT_NEAR(length(orbit_path(ring(9), 1, 64, 64, given)[0].position() - path[0].position()), 0,
+              1e-12)
+      << "axes that meet come first";
   EXPECT_THROW(orbit_path(ring(9), 0, 64, 64), Error);
 }
 

@@ -13,8 +13,10 @@
 #include <nlohmann/json.hpp>
 #include <torch/torch.h>
 
+#include <algorithm>
 #include <fstream>
 #include <limits>
+#include <map>
 
 namespace ttt::training {
 namespace {
@@ -328,6 +330,47 @@ TEST(Run, WritesLogCurvesAndTheBestModel) {
   EXPECT_EQ(best.metadata().at("kind"), "line");
   EXPECT_EQ(best.tensors().size(), 3U);
   EXPECT_EQ(summary.evaluation.front().first, "score");
+}
+
+/// Has scores, one of which begins late.
+class ScoredTask : public LineTask {
+ public:
+  ScoredTask() : LineTask(false) {}
+  BatchResult forward_backward(const BatchPosition& position) override {
+    BatchResult result = LineTask::forward_backward(position);
+    result.scores = {{"psnr", 10.0 * static_cast<double>(position.step) +
+                                  static_cast<double>(position.batch % 2)}};
+    if (position.step >= 8) result.scores.emplace_back("late", 1.0);
+    return result;
+  }
+  Metrics evaluate(bool, const ProgressCallback&) override { return {{"psnr_held_out", 3.0}}; }
+};
+
+TEST(Run, LogsTheMeansOfTheScores) {
+  const test::TempDir folder;
+  TrainerOptions options = options_for(folder / "run");
+  options.ema_decay.reset();
+  options.accumulate = 2;
+  options.log_steps = 3;
+  options.max_steps = 12;
+  ScoredTask task;
+  train(task, options, {});
+  std::map<std::int64_t, nlohmann::json> steps;
+  for (const nlohmann::json& row : log_of(folder / "run"))
+    if (row["kind"] == "step") steps[row["step"].get<std::int64_t>()] = row;
+  // Steps 0 to 2, each with two batches of which the second has 1 more.
+  EXPECT_NEAR(steps.at(3)["psnr"].get<double>(), 10.5, 1e-9);
+  EXPECT_NEAR(steps.at(6)["psnr"].get<double>(), 40.5, 1e-9);
+  EXPECT_FALSE(steps.at(6).contains("late"));
+  EXPECT_EQ(steps.at(9)["late"], 1.0) << "the mean over the steps that have it";
+  std::ifstream csv(folder / "run/curves.csv");
+  std::string heading, row;
+  std::getline(csv, heading);
+  EXPECT_EQ(heading,
+            "step,epoch,loss,psnr,learning_rate,gradient_norm,skipped_steps,seconds_per_step,late");
+  std::getline(csv, row);
+  EXPECT_EQ(std::count(row.begin(), row.end(), ','), 8);
+  EXPECT_TRUE(row.ends_with(",")) << row;
 }
 
 TEST(Overfit, LearnsOneBatchOrSaysThatItDidNot) {

@@ -7,6 +7,7 @@
 #include "nvs/output/metrics.h"
 #include "nvs/scene/views.h"
 #include "nvs/training/novel_view_task.h"
+#include "tests/support/lpips_weights.h"
 #include "tests/support/lvsm.h"
 #include "tests/support/paths.h"
 #include "tests/support/processes.h"
@@ -206,6 +207,103 @@ TEST(NovelViewTask, SceneModeDoesNotDependOnTheWorld) {
     else
       EXPECT_GT(std::abs(losses[0] - losses[1]), 1e-6);
   }
+}
+
+/// Weights of the perceptual loss, read once.
+std::shared_ptr<const nvs::PerceptualLoss> perceptual_loss() {
+  static const auto loss = [] {
+    const TempDir folder;
+    test::write_lpips_weights(folder / "lpips.safetensors");
+    const std::vector<std::string> files{folder / "lpips.safetensors"};
+    return std::make_shared<const nvs::PerceptualLoss>(files);
+  }();
+  return loss;
+}
+
+TEST(NovelViewTask, BatchesTellTheirPsnr) {
+  nvs::NovelViewTask task(small_model(), nullptr, source(), {}, options_for(1));
+  task.start_epoch(0, 0);
+  const training::BatchResult result = task.forward_backward({});
+  ASSERT_EQ(result.scores.size(), 1U);
+  EXPECT_EQ(result.scores[0].first, "psnr");
+  EXPECT_NEAR(result.scores[0].second, -10 * std::log10(result.loss), 1e-6);
+}
+
+TEST(NovelViewTask, ThePerceptualLossCountsFromItsStart) {
+  nvs::NovelViewTaskOptions options = options_for(1);
+  const auto batch = [&](std::int64_t step) {
+    nvs::NovelViewTask task(small_model(), nullptr, source(), {}, options);
+    task.start_epoch(0, 0);
+    return task.forward_backward({.step = step});
+  };
+  const training::BatchResult plain = batch(2);
+  options.perceptual = perceptual_loss();
+  options.perceptual_start = 3;
+  EXPECT_EQ(batch(2).loss, plain.loss);
+  EXPECT_EQ(batch(2).scores.size(), 1U);
+  for (const double weight : {1.0, 0.25}) {
+    options.perceptual_weight = weight;
+    const training::BatchResult result = batch(3);
+    ASSERT_EQ(result.scores.size(), 2U);
+    EXPECT_EQ(result.scores[0].second, plain.scores[0].second);
+    EXPECT_EQ(result.scores[1].first, "lpips");
+    EXPECT_GT(result.scores[1].second, 0.01);
+    EXPECT_NEAR(result.loss, plain.loss + weight * result.scores[1].second, 1e-6);
+  }
+  options.perceptual_weight = 0;  // measured in evaluations alone
+  EXPECT_EQ(batch(3).scores.size(), 1U);
+  options.perceptual_weight = 1;
+  options.width = options.height = 8;
+  EXPECT_THROW(nvs::NovelViewTask(small_model(), nullptr, source(), {}, options), Error);
+}
+
+TEST(NovelViewTask, EvaluationMeasuresThePerceptualDistance) {
+  nvs::NovelViewTaskOptions options = options_for(1);
+  options.perceptual = perceptual_loss();
+  const nvs::SceneViews scene = nvs::procedural_views(9, 5, kSize, kSize);
+  nvs::NovelViewTask task(small_model(), nullptr, source(), {scene}, options);
+  const training::Metrics metrics = task.evaluate(false, {});
+  ASSERT_EQ(metrics.size(), 4U);
+  EXPECT_EQ(metrics[0].first, "psnr") << "what decides which checkpoint is the best";
+  EXPECT_EQ(metrics[3].first, "lpips");
+  EXPECT_GT(metrics[3].second, 0.01);
+}
+
+// Stops before the perceptual loss begins, at its first step, and after it.
+TEST(NovelViewTask, ResumedRunsWithThePerceptualLossAreBitIdentical) {
+  const TempDir folder;
+  nvs::NovelViewTaskOptions options = options_for(2);
+  options.perceptual = perceptual_loss();
+  options.perceptual_start = 3;
+  const auto train = [&](const std::string& run, std::int64_t last, bool resume) {
+    const auto model = small_model();
+    nvs::NovelViewTask task(model, nullptr, source(), {}, options);
+    training::train(task,
+                    {.folder = folder / run,
+                     .epochs = 1,
+                     .schedule = {.base = 1e-3},
+                     .warmup_epochs = 0,
+                     .log_steps = 1,
+                     .max_steps = last,
+                     .resume = resume},
+                    {});
+    return training::state_dict(*model);
+  };
+  const NamedTensors whole = train("whole", 6, false);
+  for (const std::int64_t stop : {2, 3, 5}) {
+    train("parts", stop, false);
+    const NamedTensors parts = train("parts", 6, true);
+    for (std::size_t i = 0; i < whole.size(); ++i)
+      EXPECT_TRUE(at::equal(whole[i].tensor, parts[i].tensor)) << whole[i].name << " " << stop;
+  }
+  // A run goes on only with the loss that it was started with.
+  options.perceptual_start = 4;
+  EXPECT_THROW(train("parts", 6, true), Error);
+  options.perceptual_start = 3;
+  options.perceptual_weight = 0.5;
+  EXPECT_THROW(train("parts", 6, true), Error);
+  options.perceptual = nullptr;
+  EXPECT_THROW(train("parts", 6, true), Error);
 }
 
 TEST(NovelViewTask, MetadataRebuildTheModel) {
