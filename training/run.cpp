@@ -294,7 +294,11 @@ void Run::skip(double loss, double norm) {
 void Run::log_step(std::int64_t epoch, double learning_rate) {
   if (loss_.count == 0 || !log_) return;
   Json row{{"kind", "step"}, {"step", step_}, {"epoch", epoch}, {"loss", loss_.value()}};
-  for (const auto& [name, mean] : scores_) row[name] = mean.value();
+  last_row_ = fmt::format("loss {:.4g}", loss_.value());
+  for (const auto& [name, mean] : scores_) {
+    row[name] = mean.value();
+    last_row_ += fmt::format(", {} {:.4g}", name, mean.value());
+  }
   row["learning_rate"] = learning_rate;
   row["gradient_norm"] = gradient_norm_;
   row["skipped_steps"] = skipped_;
@@ -343,7 +347,8 @@ void Run::evaluate(std::int64_t epoch) {
     (average ? summary_.average_evaluation : summary_.evaluation) = metrics;
   }
   log_->write(row);
-  log_info("epoch {} of {}:{}", epoch + 1, options_.epochs, line);
+  log_info("epoch {} of {}: training {}; measured{}", epoch + 1, options_.epochs,
+           last_row_.empty() ? "-" : last_row_, line);
   task_.model().train();
 }
 

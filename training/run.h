@@ -66,6 +66,7 @@ class Run {
   };
   Mean loss_;
   std::vector<std::pair<std::string, Mean>> scores_;
+  std::string last_row_;  ///< loss and scores of the last row, in words
   double step_seconds_ = 0.0;
   std::vector<at::Tensor> buffers_before_;
   TrainingSummary summary_;

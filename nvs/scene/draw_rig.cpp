@@ -203,15 +203,15 @@ void draw_panel(cv::Mat& canvas, const Projection& view, const Scene& scene, con
   draw_world_axes(canvas, view);
 }
 
-void draw_caption(cv::Mat& canvas, const Scene& scene, const Roles& roles, std::size_t cameras) {
+void draw_caption(cv::Mat& canvas, const Scene& scene, const Roles& roles, const RigSummary& rig) {
   const double y = kPanel + 26;
-  draw_text(
-      canvas,
-      fmt::format("{} ({}): {} cameras{}. Left from above, right from the side; cross: "
-                  "the point closest to all optical axes.",
-                  printable(scene.name, 60), to_string(scene.format), cameras,
-                  scene.points.empty() ? "" : fmt::format(", {} points", scene.points.size())),
-      {16, y}, kInk, 0.45);
+  draw_text(canvas,
+            fmt::format("{} ({}): {} cameras{}. Left from above, right from the side; cross: {}.",
+                        printable(scene.name, 60), to_string(scene.format), rig.usable,
+                        rig.points > 0 ? fmt::format(", {} points", rig.points) : "",
+                        rig.center_of_points ? "the middle of the points"
+                                             : "the point closest to all optical axes"),
+            {16, y}, kInk, 0.45);
   double x = 16;
   for (const auto& [text, colour] :
        {std::pair{fmt::format("{} inputs", roles.inputs.size()), kInput},
@@ -248,7 +248,7 @@ Image draw_rig(const Scene& scene, std::span<const int> inputs, std::span<const 
   }
   draw_line(canvas, {kPanel, 0}, {kPanel, kPanel - 1.0}, kInk);
   draw_line(canvas, {0, kPanel}, {2.0 * kPanel, kPanel}, kInk);
-  draw_caption(canvas, scene, roles, cameras.size());
+  draw_caption(canvas, scene, roles, rig);
   return result;
 }
 

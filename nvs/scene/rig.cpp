@@ -125,7 +125,8 @@ void describe_positions(const std::vector<Camera>& cameras, RigSummary& rig) {
   rig.baseline = baseline_of(cameras);
   rig.up = mean_up(cameras);
   if (cameras.size() > 1) rig.center = axes_center(cameras);
-  if (!rig.center.has_value() && rig.points > 0) rig.center = rig.points_middle;
+  rig.center_of_points = !rig.center.has_value() && rig.points > 0;
+  if (rig.center_of_points) rig.center = rig.points_middle;
   if (!rig.center.has_value()) return;
   const Vector3 side = any_perpendicular(rig.up);
   const Vector3 other = cross(rig.up, side);
@@ -275,8 +276,9 @@ std::string rig_text(const RigSummary& rig) {
   if (rig.usable > 1)
     out += fmt::format("baseline   {} to the nearest camera\n", text_of(rig.baseline));
   if (rig.center.has_value()) {
-    out += fmt::format("centre     {}, distance {}; {:.0f} % of the cameras face it\n",
-                       text_of(*rig.center, scale), text_of(rig.radius), 100 * rig.facing);
+    out += fmt::format("centre     {}{}, distance {}; {:.0f} % of the cameras face it\n",
+                       text_of(*rig.center, scale), rig.center_of_points ? " (of the points)" : "",
+                       text_of(rig.radius), 100 * rig.facing);
     out += fmt::format("coverage   {:.0f} degrees around, elevation {:.0f} to {:.0f} degrees\n",
                        rig.azimuth_coverage, std::round(rig.elevation.min) + 0.0,
                        std::round(rig.elevation.max) + 0.0);

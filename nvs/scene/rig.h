@@ -32,6 +32,7 @@ struct RigSummary {
   Vector3 up;                          ///< mean up axis
   std::optional<Vector3> center;       ///< the point closest to all optical axes; where they are
                                        ///< parallel, the middle of the points
+  bool center_of_points = false;       ///< where it comes from
   Range radius;                        ///< distance to the centre, 0 without one
   Range elevation;                     ///< degrees above the centre, about `up`
   double azimuth_coverage = 0;         ///< degrees around `up` without the widest gap

@@ -174,6 +174,7 @@ TEST_F(ColmapPointFiles, TheRigTellsWhereTheyAre) {
   EXPECT_EQ(rig.points_ahead, 1);
   EXPECT_TRUE(rig.warnings.empty());
   EXPECT_TRUE(mentions(rig_text(rig), "points     101, each in 2.98 pictures")) << rig_text(rig);
+  EXPECT_FALSE(rig.center_of_points);
   EXPECT_EQ(rig.center->x, summarize_rig(without).center->x) << "axes that meet come first";
 
   // The drawing: dots in light shades of their colours, and the cameras hardly smaller.
@@ -215,6 +216,7 @@ TEST(ColmapPoints, ParallelCamerasLookAtThem) {
   const RigSummary rig = summarize_rig(scene);
   ASSERT_TRUE(rig.center.has_value());
   EXPECT_EQ(rig.center->z, 4);
+  EXPECT_TRUE(mentions(rig_text(rig), "(of the points)"));
   EXPECT_EQ(rig.facing, 1);
   EXPECT_GT(draw_rig(scene, {}, {}).width, 0);
 }
