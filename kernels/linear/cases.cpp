@@ -51,7 +51,6 @@ OpCase linear_case(const Sizes& s, const Parts& parts) {
                   parts.residual ? " residual" : "", parts.float_weight ? " float weight" : "",
                   parts.strided ? " strided" : "", parts.norm ? " norm" : "");
   result.rounds_factors = parts.float_weight || parts.norm;
-  result.roundings = parts.norm ? 2 : 1;
   result.inputs = [=](at::ScalarType dtype) {
     const at::ScalarType parameters = parts.float_weight ? accumulation_dtype(dtype) : dtype;
     const std::int64_t extra = parts.strided ? 3 : 0;

@@ -219,11 +219,18 @@ bool norms_apart(const at::Tensor& x, const at::Tensor& weight, const at::Tensor
          needs_gradient({x, weight, bias, fusion.residual, fusion.norm.weight, fusion.norm.bias});
 }
 
-at::Tensor layer_norm(const at::Tensor& x, const at::Tensor& weight, const LinearNorm& norm) {
+/// For the reference in double: LibTorch's sums the weight's gradient in a narrow x's type.
+at::Tensor layer_norm(const at::Tensor& x, const at::Tensor& weight, const LinearNorm& norm,
+                      Backend requested) {
   check_parameters(weight, {});
   check_input(x, weight.size(1));
   check_norm(weight.size(1), norm);
-  return at::layer_norm(x, {weight.size(1)}, norm.weight, norm.bias, norm.epsilon);
+  if (requested != Backend::reference)
+    return at::layer_norm(x, {weight.size(1)}, norm.weight, norm.bias, norm.epsilon);
+  const at::Tensor bias = norm.bias.defined() ? norm.bias.to(at::kDouble) : norm.bias;
+  return at::layer_norm(x.to(at::kDouble), {weight.size(1)}, norm.weight.to(at::kDouble), bias,
+                        norm.epsilon)
+      .to(x.scalar_type());
 }
 
 /// The op with packed parameters, on checked arguments; `out` is [rows, out].
@@ -280,7 +287,7 @@ const OpSupport& linear_support() {
 at::Tensor linear(const at::Tensor& given, const at::Tensor& weight, const at::Tensor& bias,
                   const LinearFusion& fusion, Backend requested) {
   if (norms_apart(given, weight, bias, fusion))
-    return linear(layer_norm(given, weight, fusion.norm), weight, bias,
+    return linear(layer_norm(given, weight, fusion.norm, requested), weight, bias,
                   {fusion.activation, fusion.residual}, requested);
   const at::Tensor x = autocast(given);
   const Backend backend = prepare(x, weight, bias, fusion, requested);
