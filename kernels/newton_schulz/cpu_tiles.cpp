@@ -70,14 +70,21 @@ NewtonSchulzIterations::NewtonSchulzIterations(std::int64_t rows, std::int64_t c
       bytes_(bf16_ ? 2 : 4),
       blocks_(panel_count(rows)),
       panels_(panel_count(columns)) {
-  const std::int64_t wanted = blocks_ * panels_ / (kTasksPerThread * at::get_num_threads());
-  const std::int64_t most = std::clamp<std::int64_t>(wanted, 1, kMostBlocks);
-  const auto add = [most](std::vector<Task>& tasks, std::int64_t panel, std::int64_t blocks) {
+  const auto most_blocks = [](std::int64_t tiles) {
+    const std::int64_t wanted = tiles / (kTasksPerThread * at::get_num_threads());
+    return std::clamp<std::int64_t>(wanted, 1, kMostBlocks);
+  };
+  const auto add = [](std::vector<Task>& tasks, std::int64_t panel, std::int64_t blocks,
+                      std::int64_t most) {
     for (std::int64_t first = 0; first < blocks; first += most)
       tasks.push_back({panel, first, std::min(blocks, first + most)});
   };
-  for (std::int64_t panel = 0; panel < blocks_; ++panel) add(upper_, panel, panel + 1);
-  for (std::int64_t panel = 0; panel < panels_; ++panel) add(all_, panel, blocks_);
+  const std::int64_t most_upper = most_blocks(blocks_ * blocks_);
+  for (std::int64_t panel = 0; panel < blocks_; ++panel) add(upper_, panel, panel + 1, most_upper);
+  for (std::int64_t panel = 0; panel < panels_; ++panel)
+    add(all_, panel, blocks_, most_blocks(blocks_ * panels_));
+  std::stable_sort(upper_.begin(), upper_.end(),
+                   [](const Task& a, const Task& b) { return a.end - a.first > b.end - b.first; });
   const std::int64_t x = blocks_ * panels_ * kElements * bytes_;
   const std::int64_t gram = blocks_ * blocks_ * kElements;
   // Kept from call to call: the system's pages for it would take a twentieth of the time.
@@ -181,11 +188,13 @@ void NewtonSchulzIterations::multiply_tiles(const std::vector<Task>& tasks, cons
       if (last) kernels().finish(tile);
     }
   };
-  parallel_tasks(static_cast<std::int64_t>(tasks.size()), [&](std::int64_t i) {
+  const auto run_task = [&](std::int64_t i) {
     float* const scratch = thread_scratch((1 + kMostBlocks) * kElements);
     for (std::int64_t begin = 0; begin < depth; begin += part)
       run_part(tasks[static_cast<std::size_t>(i)], begin, scratch);
-  });
+  };
+  const auto count = static_cast<std::int64_t>(tasks.size());
+  factors.symmetric ? parallel_uneven_tasks(count, run_task) : parallel_tasks(count, run_task);
 }
 
 double NewtonSchulzIterations::norm(const FloatMatrix& g) const {

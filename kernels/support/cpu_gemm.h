@@ -12,6 +12,8 @@
 #include <ATen/Parallel.h>
 #include <ATen/core/Tensor.h>
 
+#include <algorithm>
+#include <atomic>
 #include <cstdint>
 
 namespace ttt::ops::cpu {
@@ -83,6 +85,15 @@ void parallel_tasks(std::int64_t count, const Body& body) {
   at::parallel_for(0, count, 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) body(i);
     release_products();
+  });
+}
+
+/// The same for tasks of different length, long ones first: whoever is free takes the next one.
+template <typename Body>
+void parallel_uneven_tasks(std::int64_t count, const Body& body) {
+  std::atomic<std::int64_t> next = 0;
+  parallel_tasks(std::min<std::int64_t>(count, at::get_num_threads()), [&](std::int64_t) {
+    for (std::int64_t i = next++; i < count; i = next++) body(i);
   });
 }
 
