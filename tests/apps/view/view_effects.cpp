@@ -142,7 +142,9 @@ void add_views(Effects& effects) {
 
 void add_model(Effects& effects) {
   effects["weights"] = [] {
-    expect_error(run({"ring", "--port", "0"}), 2, "no weights", "--weights");
+    expect_error(run({"ring", "-m", "lact_l14_d768_ttt2x", "--port", "0"}), 2, "no weights",
+                 "--weights");
+    EXPECT_EQ(run({"ring", "--size", "32x24", "--dry-run"}).code, 0) << "the shipped ones";
     expect_error(run({"ring", "-w", "none.pt", "--port", "0"}), 3, "none.pt");
   };
   effects["weights-key"] = [] {
