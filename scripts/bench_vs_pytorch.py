@@ -7,11 +7,11 @@ usage: bench_vs_pytorch.py [TTT] [--parts forward,training,linear,memory,folder,
            [--only TEXT] [--rounds N] [--repetitions N] [--threads N] [--data cifar10.tar]
            [--output FILE] [--add] [--write] [--check] [--quick]
 TTT is the program (default: build/release/apps/ttt). PyTorch's side is in pytorch_baseline/; that it
-computes the same scores is checked first. --add keeps the other parts of FILE, if they were
-measured with the same program on the same machine. --write puts the table into README.md and the plot into
-docs/; the part lact measures ttt alone, against the fastest matrix product of the same minutes;
---check exits with 1 where a ratio falls short, the last line naming it; --quick is one short
-round, for a look at whether everything runs.
+computes the same scores is checked first. --add keeps the other parts of FILE, and the rows that
+--only leaves out, if they were measured with the same program on the same machine. --write puts the
+table into README.md and the plot into docs/; the part lact measures ttt alone, against the fastest
+matrix product of the same minutes; --check exits with 1 where a ratio falls short, the last line
+naming it; --quick is one short round, for a look at whether everything runs.
 """
 import argparse
 import json
@@ -97,7 +97,10 @@ def main():
     result = {"about": about, **earlier_parts(options, about)}
     for part in options.parts:
         print(f"measuring: {part}", file=sys.stderr, flush=True)
-        result[part] = getattr(parts, part)(options)
+        rows = getattr(parts, part)(options)
+        if part in ("forward", "training"):
+            rows = parts.other_rows(result.get(part, []), options) + rows
+        result[part] = rows
     output = pathlib.Path(options.output)
     output.parent.mkdir(parents=True, exist_ok=True)
     output.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")

@@ -18,9 +18,20 @@ LINEAR_SIDES = (224, 512, 1024, 2048)
 PATCH = 16
 
 
+def name_of(model, size, batch):
+    """What --only is compared with."""
+    return f"{model} {size} b{batch}"
+
+
+def other_rows(rows, options):
+    """Rows measured before that --only leaves alone."""
+    return [row for row in rows if options.only and
+            not name_of(row["model"], row["size"], row["batch"]).startswith(options.only)]
+
+
 def shapes(options):
     for model, size, batch, deit in SHAPES:
-        if f"{model} {size} b{batch}".startswith(options.only):
+        if name_of(model, size, batch).startswith(options.only):
             print(f"  {model}, {size}x{size}, batch {batch}", file=sys.stderr, flush=True)
             yield model, size, batch, deit
 
