@@ -17,17 +17,7 @@
 namespace ttt::test {
 namespace {
 
-using Arguments = std::vector<std::string>;
 using Json = nlohmann::json;
-
-Arguments plus(Arguments arguments, const Arguments& more) {
-  arguments.insert(arguments.end(), more.begin(), more.end());
-  return arguments;
-}
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
 
 /// The name of one of its calls.
 std::string first_rope_case() {
@@ -51,14 +41,6 @@ Arguments lvsm(const Arguments& more = {}) {
 /// The cheapest model.
 Arguments vit(const Arguments& more = {}) {
   return plus({"bench", "-m", "vit3_t", "--size", "32", "-r", "2", "--warm-up", "1"}, more);
-}
-
-std::vector<Json> rows(const Arguments& arguments, int code = 0) {
-  const ProgramResult result = run_ttt(plus(arguments, {"--format", "jsonl"}));
-  EXPECT_EQ(result.code, code) << result.err;
-  std::vector<Json> all = result.json_lines();
-  EXPECT_FALSE(all.empty());
-  return all;
 }
 
 /// Values of a field over the rows without the summary.
@@ -85,7 +67,7 @@ std::string write_result(const TempDir& folder, const std::string& name,
 }
 
 TEST(Bench, RowsOfAnOperationAddUp) {
-  const std::vector<Json> all = rows(rope({"--repetitions", "5"}));
+  const std::vector<Json> all = jsonl_rows(rope({"--repetitions", "5"}));
   ASSERT_EQ(all.size(), 2U);
   const Json& row = all[0];
   EXPECT_EQ(row["kind"], "op");
@@ -107,7 +89,7 @@ TEST(Bench, RowsOfAnOperationAddUp) {
 }
 
 TEST(Bench, RowsOfAModelAddUp) {
-  const std::vector<Json> all = rows(vit({"--batch", "3"}));
+  const std::vector<Json> all = jsonl_rows(vit({"--batch", "3"}));
   ASSERT_EQ(all.size(), 2U);
   const Json& row = all[0];
   EXPECT_EQ(row["kind"], "model");
@@ -126,7 +108,7 @@ TEST(Bench, RowsOfAModelAddUp) {
 }
 
 TEST(Bench, RowsOfNovelViewsAddUp) {
-  const std::vector<Json> all = rows(lvsm({"--batch", "3"}));
+  const std::vector<Json> all = jsonl_rows(lvsm({"--batch", "3"}));
   ASSERT_EQ(all.size(), 3U);
   EXPECT_EQ(values(all, "case"), (std::set<Json>{"reconstruct", "render"}));
   EXPECT_EQ(values(all, "kind"), std::set<Json>{"model"});
@@ -147,7 +129,7 @@ TEST(Bench, RowsOfNovelViewsAddUp) {
 }
 
 TEST(Bench, NovelViewsInBfloat16AndOtherMistakes) {
-  const std::vector<Json> all = rows(lvsm({"--case", "rend*", "--dtype", "bf16"}));
+  const std::vector<Json> all = jsonl_rows(lvsm({"--case", "rend*", "--dtype", "bf16"}));
   EXPECT_EQ(values(all, "case"), std::set<Json>{"render"});
   EXPECT_EQ(values(all, "dtype"), std::set<Json>{"bf16"});
   expect_error(run_ttt(lvsm({"--size", "18"})), 2, "18x18", "multiples of 4");
@@ -157,7 +139,7 @@ TEST(Bench, NovelViewsInBfloat16AndOtherMistakes) {
 }
 
 TEST(Bench, SweepsMeasureEveryCombination) {
-  const std::vector<Json> all = rows(vit(
+  const std::vector<Json> all = jsonl_rows(vit(
       {"--size", "32x48", "--batch", "1", "--batch", "2", "-t", "1", "-t", "2", "--pass", "both"}));
   EXPECT_EQ(all.size(), 2 * 2 * 2 * 2 + 1U);
   EXPECT_EQ(values(all, "batch").size(), 2U);
@@ -335,53 +317,55 @@ TEST(Bench, FlagsHaveAnEffect) {
 }
 
 void add_subject_effects(std::map<std::string, Effect>& effects) {
-  effects["op"] = [] { EXPECT_EQ(values(rows(rope()), "name"), std::set<Json>{"rope_2d"}); };
+  effects["op"] = [] { EXPECT_EQ(values(jsonl_rows(rope()), "name"), std::set<Json>{"rope_2d"}); };
   effects["case"] = [] {
-    EXPECT_EQ(values(rows(rope()), "case"), std::set<Json>{first_rope_case()});
-    EXPECT_GT(rows(rope({"--case", "*", "--warm-up", "0"})).size(), 3U);
-    EXPECT_EQ(values(rows(lvsm({"--case", "render"})), "case"), std::set<Json>{"render"});
+    EXPECT_EQ(values(jsonl_rows(rope()), "case"), std::set<Json>{first_rope_case()});
+    EXPECT_GT(jsonl_rows(rope({"--case", "*", "--warm-up", "0"})).size(), 3U);
+    EXPECT_EQ(values(jsonl_rows(lvsm({"--case", "render"})), "case"), std::set<Json>{"render"});
   };
-  effects["model"] = [] { EXPECT_EQ(values(rows(vit()), "name"), std::set<Json>{"vit3_t"}); };
+  effects["model"] = [] { EXPECT_EQ(values(jsonl_rows(vit()), "name"), std::set<Json>{"vit3_t"}); };
   effects["weights"] = [] {
     TTT_REQUIRE_SHARED("golden/vision/vit3_tiny32.safetensors");
     const std::string weights = shared("golden/vision/vit3_tiny32.safetensors");
-    const auto all = rows({"bench", "-w", weights, "--size", "32", "-r", "1"});
+    const auto all = jsonl_rows({"bench", "-w", weights, "--size", "32", "-r", "1"});
     EXPECT_EQ(values(all, "kind"), std::set<Json>{"model"});
     EXPECT_NE(values(all, "name"), std::set<Json>{"vit3_t"});
   };
   effects["pass"] = [] {
-    EXPECT_EQ(values(rows(rope()), "pass"), std::set<Json>{"forward"});
-    EXPECT_EQ(values(rows(rope({"--pass", "training"})), "pass"), std::set<Json>{"training"});
+    EXPECT_EQ(values(jsonl_rows(rope()), "pass"), std::set<Json>{"forward"});
+    EXPECT_EQ(values(jsonl_rows(rope({"--pass", "training"})), "pass"), std::set<Json>{"training"});
   };
 }
 
 void add_sweep_effects(std::map<std::string, Effect>& effects) {
   effects["size"] = [] {
-    const auto all = rows(vit({"--size", "48x64"}));
+    const auto all = jsonl_rows(vit({"--size", "48x64"}));
     EXPECT_EQ(values(all, "width"), (std::set<Json>{32, 48}));
   };
-  effects["batch"] = [] { EXPECT_EQ(values(rows(vit({"-b", "5"})), "batch"), std::set<Json>{5}); };
+  effects["batch"] = [] {
+    EXPECT_EQ(values(jsonl_rows(vit({"-b", "5"})), "batch"), std::set<Json>{5});
+  };
   effects["dtype"] = [] {
-    EXPECT_EQ(values(rows(rope({"--dtype", "bf16", "--dtype", "fp32"})), "dtype"),
+    EXPECT_EQ(values(jsonl_rows(rope({"--dtype", "bf16", "--dtype", "fp32"})), "dtype"),
               (std::set<Json>{"bf16", "fp32"}));
   };
   effects["backend"] = [] {
-    EXPECT_EQ(values(rows(rope({"--backend", "cpu", "--backend", "reference"})), "backend"),
+    EXPECT_EQ(values(jsonl_rows(rope({"--backend", "cpu", "--backend", "reference"})), "backend"),
               (std::set<Json>{"cpu", "reference"}));
   };
   effects["threads"] = [] {
-    EXPECT_EQ(values(rows(rope({"-t", "1", "-t", "2"})), "threads"), (std::set<Json>{1, 2}));
+    EXPECT_EQ(values(jsonl_rows(rope({"-t", "1", "-t", "2"})), "threads"), (std::set<Json>{1, 2}));
   };
   effects["device"] = [] {
-    EXPECT_EQ(values(rows(rope({"--device", "cpu"})), "device"), std::set<Json>{"cpu"});
+    EXPECT_EQ(values(jsonl_rows(rope({"--device", "cpu"})), "device"), std::set<Json>{"cpu"});
   };
   effects["warm-up"] = [] {
     // Without one the first pass is a sample of its own.
-    EXPECT_EQ(values(rows(rope({"--warm-up", "0"})), "passes_per_sample"), std::set<Json>{1});
-    EXPECT_NE(values(rows(rope({"--warm-up", "2"})), "passes_per_sample"), std::set<Json>{1});
+    EXPECT_EQ(values(jsonl_rows(rope({"--warm-up", "0"})), "passes_per_sample"), std::set<Json>{1});
+    EXPECT_NE(values(jsonl_rows(rope({"--warm-up", "2"})), "passes_per_sample"), std::set<Json>{1});
   };
   effects["repetitions"] = [] {
-    EXPECT_EQ(values(rows(rope({"-r", "7"})), "samples"), std::set<Json>{7});
+    EXPECT_EQ(values(jsonl_rows(rope({"-r", "7"})), "samples"), std::set<Json>{7});
   };
 }
 

@@ -20,10 +20,6 @@ const ClassifyBench& bench() {
   return classify_bench();
 }
 
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
 /// Logits of flat/a.bmp with these flags.
 Json logits(Arguments arguments) {
   arguments.emplace_back("--logits");

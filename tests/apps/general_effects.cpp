@@ -13,17 +13,6 @@
 namespace ttt::test {
 namespace {
 
-using Arguments = std::vector<std::string>;
-
-Arguments plus(Arguments arguments, const Arguments& more) {
-  arguments.insert(arguments.end(), more.begin(), more.end());
-  return arguments;
-}
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
 /// A folder with one small weight file, "a.safetensors".
 struct WeightFolder {
   WeightFolder() {

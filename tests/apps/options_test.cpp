@@ -14,6 +14,8 @@
 namespace ttt::cli {
 namespace {
 
+using test::contains;
+
 /// A subcommand with one option of each type.
 struct Sample {
   std::int64_t count = 5;
@@ -85,10 +87,6 @@ class Options : public ::testing::Test {
   test::TempDir folder_;
   nlohmann::ordered_json origins_;
 };
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
 
 TEST_F(Options, EveryFormOfAFlag) {
   const Sample sample = resolve({"a.jpg", "--count", "3", "-t4", "--crop=0.25", "--no-fast", "-i",

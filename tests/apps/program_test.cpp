@@ -10,10 +10,6 @@ namespace {
 
 // Starting the program takes a third of a second, so cases of one kind share a test.
 
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
 TEST(Program, NoArgumentsGiveAShortUsage) {
   const ProgramResult result = run_ttt(std::vector<std::string>{});
   EXPECT_EQ(result.code, 2);

@@ -8,7 +8,6 @@
 
 namespace ttt::test {
 
-using Arguments = std::vector<std::string>;
 using Json = nlohmann::json;
 
 Json last_progress(const Arguments& arguments, const std::string& directory) {

@@ -156,6 +156,23 @@ ProgramResult run_ttt(std::vector<std::string> arguments) {
   return run_ttt(ProgramCall{.arguments = std::move(arguments)});
 }
 
+Arguments plus(Arguments arguments, const Arguments& more) {
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return arguments;
+}
+
+std::vector<nlohmann::json> jsonl_rows(const Arguments& arguments, int code) {
+  const ProgramResult result = run_ttt(plus(arguments, {"--format", "jsonl"}));
+  EXPECT_EQ(result.code, code) << result.err;
+  std::vector<nlohmann::json> all = result.json_lines();
+  EXPECT_FALSE(all.empty());
+  return all;
+}
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
 void expect_error(const ProgramResult& result, int code, const std::string& error,
                   const std::string& hint) {
   EXPECT_EQ(result.code, code) << result.err;

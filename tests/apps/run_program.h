@@ -42,6 +42,13 @@ ProgramResult run_ttt(std::vector<std::string> arguments);
 ProgramResult run_program(const ProgramCall& call);
 std::string ttt_path();
 
+using Arguments = std::vector<std::string>;
+/// The arguments and more behind them.
+Arguments plus(Arguments arguments, const Arguments& more);
+/// The rows of `ttt arguments… --format jsonl`; expects this exit code, and at least one row.
+std::vector<nlohmann::json> jsonl_rows(const Arguments& arguments, int code = 0);
+bool contains(const std::string& text, const std::string& part);
+
 /// Expects the exit code, "error: …" and "hint: …" at the end of standard error, containing these
 /// texts, and nothing on standard output.
 void expect_error(const ProgramResult& result, int code, const std::string& error,

@@ -17,29 +17,11 @@
 namespace ttt::test {
 namespace {
 
-using Arguments = std::vector<std::string>;
 using Json = nlohmann::json;
-
-Arguments plus(Arguments arguments, const Arguments& more) {
-  arguments.insert(arguments.end(), more.begin(), more.end());
-  return arguments;
-}
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
 
 /// The cheapest self-test: one op.
 Arguments rope(const Arguments& more = {}) {
   return plus({"selftest", "--op", "rope_2d"}, more);
-}
-
-std::vector<Json> rows(const Arguments& arguments, int code = 0) {
-  const ProgramResult result = run_ttt(plus(arguments, {"--format", "jsonl"}));
-  EXPECT_EQ(result.code, code) << result.err;
-  std::vector<Json> all = result.json_lines();
-  EXPECT_FALSE(all.empty());
-  return all;
 }
 
 /// Values of a field over the comparisons among the rows.
@@ -65,7 +47,7 @@ ProgramResult run_broken(const std::string& fault, const Arguments& more = {}) {
 }
 
 TEST(Selftest, EverythingOnThisMachineIsRight) {
-  const std::vector<Json> all = rows({"selftest"});
+  const std::vector<Json> all = jsonl_rows({"selftest"});
   std::set<std::string> ops, models, seen;
   for (const ops::Op& op : ops::registry()) ops.insert(std::string(op.name));
   for (const Json& row : all) {
@@ -268,32 +250,35 @@ TEST(Selftest, FlagsHaveAnEffect) {
 
 void add_check_effects(std::map<std::string, Effect>& effects) {
   effects["op"] = [] {
-    EXPECT_EQ(values(rows(rope()), "name"), std::set<std::string>{"rope_2d"});
-    EXPECT_EQ(values(rows(rope({"--op", "ttt_depthwise"})), "name"),
+    EXPECT_EQ(values(jsonl_rows(rope()), "name"), std::set<std::string>{"rope_2d"});
+    EXPECT_EQ(values(jsonl_rows(rope({"--op", "ttt_depthwise"})), "name"),
               (std::set<std::string>{"rope_2d", "ttt_depthwise"}));
   };
   effects["model"] = [] {
-    const auto all = rows({"selftest", "-m", "cifar10_vit3"});
+    const auto all = jsonl_rows({"selftest", "-m", "cifar10_vit3"});
     EXPECT_EQ(values(all, "name"), std::set<std::string>{"cifar10_vit3"});
     EXPECT_EQ(values(all, "dtype"), (std::set<std::string>{"fp32", "bf16"}));
   };
   effects["backend"] = [] {
-    EXPECT_EQ(values(rows(rope({"--backend", "cpu"})), "backend"), std::set<std::string>{"cpu"});
-    const auto reference = rows(rope({"--backend", "reference"}));
+    EXPECT_EQ(values(jsonl_rows(rope({"--backend", "cpu"})), "backend"),
+              std::set<std::string>{"cpu"});
+    const auto reference = jsonl_rows(rope({"--backend", "reference"}));
     EXPECT_EQ(values(reference, "backend"), std::set<std::string>{"reference"});
     EXPECT_EQ(reference.size(), 4U) << "three types and the summary";
     expect_error(run_ttt({"selftest", "--model", "vit3_t", "--backend", "reference"}), 7,
                  "nothing to check");
   };
   effects["dtype"] = [] {
-    EXPECT_EQ(values(rows(rope({"--dtype", "bf16"})), "dtype"), std::set<std::string>{"bf16"});
-    EXPECT_EQ(values(rows(rope({"--dtype", "fp16"})), "backend"),
+    EXPECT_EQ(values(jsonl_rows(rope({"--dtype", "bf16"})), "dtype"),
+              std::set<std::string>{"bf16"});
+    EXPECT_EQ(values(jsonl_rows(rope({"--dtype", "fp16"})), "backend"),
               std::set<std::string>{"reference"});
-    EXPECT_EQ(values(rows(rope()), "dtype").size(), 3U);
+    EXPECT_EQ(values(jsonl_rows(rope()), "dtype").size(), 3U);
   };
   effects["full"] = [] {
     const auto cases = [](const Arguments& more) {
-      return rows(rope(plus({"--backend", "cpu", "--dtype", "fp32"}, more)))[0]["cases"].get<int>();
+      return jsonl_rows(rope(plus({"--backend", "cpu", "--dtype", "fp32"}, more)))[0]["cases"]
+          .get<int>();
     };
     EXPECT_GT(cases({"--full"}), cases({}));
   };
@@ -307,13 +292,13 @@ std::map<std::string, Effect> selftest_effects() {
   add_result_file_effects(effects, rope());
   add_check_effects(effects);
   effects["device"] = [] {
-    const auto all = rows(rope({"--device", "cpu"}));
+    const auto all = jsonl_rows(rope({"--device", "cpu"}));
     EXPECT_TRUE(std::any_of(all.begin(), all.end(), [](const Json& row) {
       return row.contains("error") && row["error"] == "not available: --device cpu is asked for";
     }));
     EXPECT_EQ(all.back()["device"], "cpu");
   };
-  effects["threads"] = [] { EXPECT_EQ(rows(rope({"-t", "2"})).back()["threads"], 2); };
+  effects["threads"] = [] { EXPECT_EQ(jsonl_rows(rope({"-t", "2"})).back()["threads"], 2); };
   return effects;
 }
 

@@ -13,12 +13,7 @@
 namespace ttt::test {
 namespace {
 
-using Arguments = std::vector<std::string>;
 namespace fs = std::filesystem;
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
 
 using Effects = std::map<std::string, Effect>;
 using Folder = std::shared_ptr<TrainingFolder>;

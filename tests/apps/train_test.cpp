@@ -10,12 +10,7 @@
 namespace ttt::test {
 namespace {
 
-using Arguments = std::vector<std::string>;
 namespace fs = std::filesystem;
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
 
 TEST(Train, FlagsHaveAnEffect) {
   for (const auto& [flag, effect] : train_effects()) {

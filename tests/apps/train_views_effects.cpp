@@ -12,14 +12,9 @@
 namespace ttt::test {
 namespace {
 
-using Arguments = std::vector<std::string>;
 using Effects = std::map<std::string, Effect>;
 using Folder = std::shared_ptr<NovelViewFolder>;
 namespace fs = std::filesystem;
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
 
 /// The flag changes the trained weights, compared with the same call without it.
 void changes_weights(Effects& effects, const Folder& folder, const std::string& flag,

@@ -11,12 +11,7 @@
 namespace ttt::test {
 namespace {
 
-using Arguments = std::vector<std::string>;
 namespace fs = std::filesystem;
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
 
 // 12 scenes in batches of 2: epochs of 6 steps; step 45 lies in the middle of one.
 TEST(TrainViews, ResumeAfterKillGivesTheSameBits) {

@@ -23,11 +23,6 @@ const RenderBench& bench() {
   return render_bench();
 }
 
-Arguments plus(Arguments arguments, const Arguments& more) {
-  arguments.insert(arguments.end(), more.begin(), more.end());
-  return arguments;
-}
-
 /// The first picture of a call.
 std::string first(const Arguments& arguments) {
   ViewSession session(arguments);
