@@ -55,6 +55,11 @@ void check_options(const RenderOptions& options) {
          "a baseline has no update: leave these out");
   forbid(baseline && options.render_size.has_value(), "--baseline", "--render-size",
          "its pictures are input views, of --size");
+  const bool compares =
+      options.path == "dataset" || !options.metrics.empty() || !options.sheet.empty();
+  TTT_CHECK(options.lpips_weights.empty() || compares, usage,
+            "nothing is compared with the scene's pictures", "--lpips-weights",
+            "add --metrics, or leave this out");
   const bool of_scene = !options.rig.empty() || !options.save_selection.empty();
   TTT_CHECK(!of_scene || !options.input.empty(), usage, "this needs a scene",
             "--rig, --save-selection", "give the scene");

@@ -46,7 +46,8 @@ AtomicFile::~AtomicFile() {
 }
 
 void AtomicFile::commit() {
-  errno = 0;
+  // A write that failed has left its reason there.
+  if (stream_) errno = 0;
   stream_.close();
   TTT_CHECK(stream_, output, "writing failed: " + reason(), printable(path_.string()),
             "check the free space on that disk");

@@ -16,6 +16,11 @@ void Progress::advance(std::int64_t items) {
   callback_(report(false));
 }
 
+void Progress::note(const std::string& text) {
+  const std::scoped_lock lock(mutex_);
+  note_ = text;
+}
+
 void Progress::finish() {
   if (!callback_) return;
   const std::scoped_lock lock(mutex_);
@@ -40,6 +45,7 @@ ProgressReport Progress::report(bool finished) const {
   if (r.elapsed_seconds > 0) r.rate = static_cast<double>(done_) / r.elapsed_seconds;
   if (total_ > 0 && r.rate > 0) r.remaining_seconds = static_cast<double>(total_ - done_) / r.rate;
   r.finished = finished;
+  r.note = note_;
   return r;
 }
 

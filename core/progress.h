@@ -19,6 +19,7 @@ struct ProgressReport {
   double rate = 0;                ///< items per second since the start
   double remaining_seconds = -1;  ///< negative when unknown
   bool finished = false;
+  std::string note;  ///< how it goes, e.g. "loss 0.12"; may be empty
 };
 
 using ProgressCallback = std::function<void(const ProgressReport&)>;
@@ -30,6 +31,8 @@ class Progress {
   /// total = 0 means unknown. An empty callback makes every call a no-op.
   Progress(std::string task, std::int64_t total, ProgressCallback callback);
   void advance(std::int64_t items = 1);
+  /// Words for the coming reports.
+  void note(const std::string& text);
   /// Sends the last report; called by the destructor if not before.
   void finish();
   ~Progress();
@@ -44,6 +47,7 @@ class Progress {
   std::int64_t total_;
   std::int64_t done_ = 0;
   bool finished_ = false;
+  std::string note_;
   ProgressCallback callback_;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };

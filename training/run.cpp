@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "training/run.h"
 
+#include "core/atomic_file.h"
 #include "core/cancel.h"
 #include "core/error.h"
 #include "core/log.h"
@@ -80,7 +81,7 @@ Run::Run(Task& task, const TrainerOptions& options)
   if (task.average() != nullptr)
     average_ = std::make_unique<MovingAverage>(task.model(), *task.average(),
                                                options.ema_decay.value_or(0.9996));
-  if (is_first()) std::filesystem::create_directories(options.folder / "checkpoints");
+  if (is_first()) check_writable(store_.model_path(0), /*overwrite=*/true);
   if (options.resume) {
     resume();
   } else if (is_first()) {
@@ -183,6 +184,7 @@ void Run::train_epoch(std::int64_t epoch, Progress& progress) {
   task_.start_epoch(epoch, step_in_epoch * options_.accumulate);
   for (; step_in_epoch < steps_per_epoch_ && !stops_here(); ++step_in_epoch) {
     train_step(epoch, step_in_epoch);
+    progress.note(loss_.count > 0 ? scores_text() : last_row_);
     progress.advance();
     const bool epoch_ends = step_in_epoch + 1 == steps_per_epoch_;
     if (epoch_ends) finish_epoch(epoch);
@@ -291,14 +293,17 @@ void Run::skip(double loss, double norm) {
             "lower --learning-rate, or resume from an earlier checkpoint");
 }
 
+std::string Run::scores_text() const {
+  std::string text = fmt::format("loss {:.4g}", loss_.value());
+  for (const auto& [name, mean] : scores_) text += fmt::format(", {} {:.4g}", name, mean.value());
+  return text;
+}
+
 void Run::log_step(std::int64_t epoch, double learning_rate) {
   if (loss_.count == 0 || !log_) return;
   Json row{{"kind", "step"}, {"step", step_}, {"epoch", epoch}, {"loss", loss_.value()}};
-  last_row_ = fmt::format("loss {:.4g}", loss_.value());
-  for (const auto& [name, mean] : scores_) {
-    row[name] = mean.value();
-    last_row_ += fmt::format(", {} {:.4g}", name, mean.value());
-  }
+  last_row_ = scores_text();
+  for (const auto& [name, mean] : scores_) row[name] = mean.value();
   row["learning_rate"] = learning_rate;
   row["gradient_norm"] = gradient_norm_;
   row["skipped_steps"] = skipped_;

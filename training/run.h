@@ -29,6 +29,8 @@ class Run {
   void update(double learning_rate);
   void count(double loss, const Metrics& scores);
   void skip(double loss, double norm);
+  /// Means since the last row of the log; there must be a step since.
+  std::string scores_text() const;
   void log_step(std::int64_t epoch, double learning_rate);
   void log_norms(const Metrics& inner);
   void finish_epoch(std::int64_t epoch);

@@ -34,6 +34,7 @@ OverfitResult overfit_one_batch(Task& task, const TrainerOptions& options, std::
     if (i == 0) result.first_loss = batch.loss;
     result.last_loss = batch.loss;
     result.steps = i + 1;
+    progress.note(fmt::format("loss {:.4g}", batch.loss));
     progress.advance();
     check_cancelled();
   }

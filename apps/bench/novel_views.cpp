@@ -14,6 +14,7 @@
 #include <torch/torch.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace ttt::cli {
 namespace {
@@ -54,29 +55,35 @@ void check_free_memory(const Subject& subject, const nvs::LvsmConfig& config,
             subject.name, "use a smaller --batch or --size");
 }
 
-std::shared_ptr<nvs::LvsmModel> load_model(const Subject& subject) {
-  if (!subject.weights.empty()) return nvs::load_lvsm({.weights = subject.weights}).model;
-  auto model = std::make_shared<nvs::LvsmModel>(nvs::find_lvsm_preset(subject.name).config);
-  model->initialize(0);
-  return model;
-}
-
 }  // namespace
 
-bool is_novel_view_model(const std::string& name, const std::string& weights) {
-  if (!weights.empty()) {
-    const WeightFile file = WeightFile::open(weights, {});
-    return file.metadata().contains(nvs::kConfigMetadata) ||
-           nvs::derive_lvsm_config(file.tensors()).has_value();
-  }
+bool is_novel_view_model(const std::string& name) {
   const auto presets = nvs::lvsm_presets();
   return std::any_of(presets.begin(), presets.end(),
                      [&](const nvs::LvsmPreset& preset) { return preset.name == name; });
 }
 
-nvs::LvsmConfig novel_view_config(const std::string& name, const std::string& weights) {
-  return weights.empty() ? nvs::find_lvsm_preset(name).config
-                         : nvs::load_lvsm({.weights = weights}).model->config();
+std::shared_ptr<nvs::LvsmModel> load_novel_view_model(const std::string& weights) {
+  const WeightFile file = WeightFile::open(weights, {});
+  const bool is_one = file.metadata().contains(nvs::kConfigMetadata) ||
+                      nvs::derive_lvsm_config(file.tensors()).has_value();
+  return is_one ? nvs::load_lvsm({.weights = weights}).model : nullptr;
+}
+
+const nvs::LvsmConfig& novel_view_config(const nvs::LvsmModel& model) {
+  return model.config();
+}
+
+/// A renderer has what it needs, and one of another type gets the model from the file again: kept
+/// here, it would count in the memory that is measured.
+std::shared_ptr<nvs::LvsmModel> NovelViewShop::model_of(const Subject& subject) {
+  if (subject.weights.empty()) {
+    auto model = std::make_shared<nvs::LvsmModel>(nvs::find_lvsm_preset(subject.name).config);
+    model->initialize(0);
+    return model;
+  }
+  return plan_model_ ? std::exchange(plan_model_, nullptr)
+                     : nvs::load_lvsm({.weights = subject.weights}).model;
 }
 
 void NovelViewShop::forget() {
@@ -96,7 +103,7 @@ Workload NovelViewShop::make(const Subject& subject) {
     forget();
     if (subject.weights.empty())
       check_free_memory(subject, nvs::find_lvsm_preset(subject.name).config, options);
-    renderer_ = std::make_shared<nvs::LvsmRenderer>(*load_model(subject), options);
+    renderer_ = std::make_shared<nvs::LvsmRenderer>(*model_of(subject), options);
     loaded_ = key;
   }
   const nvs::LvsmConfig& config = renderer_->config();

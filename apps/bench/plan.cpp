@@ -165,11 +165,10 @@ void add_model(BenchPlan& plan, const Sweeps& sweeps, const std::string& name,
 
 /// The calls of a model of novel views, which the shop knows by its name or file.
 void add_novel_views(BenchPlan& plan, const BenchOptions& options, const Sweeps& sweeps,
-                     const std::string& name) {
+                     const nvs::LvsmConfig& config) {
   TTT_CHECK(options.pass != "training", usage,
             "training steps of models of novel views aren't measured", "--pass",
             "leave out --pass; `ttt train` reports how long its steps take");
-  const nvs::LvsmConfig config = novel_view_config(name, options.weights);
   std::vector<PixelSize> sizes = sweeps.sizes;
   if (sizes.empty()) sizes.push_back({kNovelViewSide, kNovelViewSide});
   for (const PixelSize& size : sizes)
@@ -201,13 +200,15 @@ void add_models(BenchPlan& plan, const BenchOptions& options, const Sweeps& swee
             "one weight file holds one model", "--weights, --model", "leave out --model");
   Texts names = options.model;
   if (!options.weights.empty()) {
-    if (is_novel_view_model("", options.weights)) return add_novel_views(plan, options, sweeps, "");
+    plan.novel_view_model = load_novel_view_model(options.weights);
+    if (plan.novel_view_model)
+      return add_novel_views(plan, options, sweeps, novel_view_config(*plan.novel_view_model));
     return add_model(plan, sweeps, names.empty() ? "" : names[0], options.weights);
   }
   if (names.empty() && options.op.empty()) names = {"vit3_t"};
   for (const std::string& name : names) {
-    if (is_novel_view_model(name, "")) {
-      add_novel_views(plan, options, sweeps, name);
+    if (is_novel_view_model(name)) {
+      add_novel_views(plan, options, sweeps, nvs::find_lvsm_preset(name).config);
       continue;
     }
     vision::find_preset(name);

@@ -6,8 +6,13 @@
 #include "core/device.h"
 #include "kernels/support/backend.h"
 
+#include <memory>
 #include <string>
 #include <vector>
+
+namespace ttt::nvs {
+class LvsmModel;
+}
 
 namespace ttt::cli {
 
@@ -29,6 +34,8 @@ struct Subject {
 struct BenchPlan {
   std::vector<Subject> subjects;
   DeviceChoice device;
+  /// The model of novel views in --weights; null when they hold none.
+  std::shared_ptr<nvs::LvsmModel> novel_view_model;
 };
 
 /// Every combination of what is asked for. Throws Error(usage) for names and values that don't

@@ -32,7 +32,7 @@ using Clock = std::chrono::steady_clock;
 class BenchRun {
  public:
   BenchRun(const BenchOptions& options, BenchPlan plan)
-      : options_(options), plan_(std::move(plan)), workshop_(plan_.device.device) {}
+      : options_(options), plan_(std::move(plan)), workshop_(plan_) {}
 
   void measure_all(ResultSink& sink);
   Json summary(Clock::time_point start) const;

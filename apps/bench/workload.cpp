@@ -94,8 +94,10 @@ struct TrainingStep {
 
 }  // namespace
 
-Workshop::Workshop(c10::Device device)
-    : device_(device), novel_views_(std::make_shared<NovelViewShop>(device)) {}
+Workshop::Workshop(BenchPlan& plan)
+    : device_(plan.device.device),
+      novel_views_(std::make_shared<NovelViewShop>(
+          device_, std::exchange(plan.novel_view_model, nullptr))) {}
 
 Workload Workshop::make_op(const Subject& subject) const {
   const ops::OpCase op_case = find_case(find_op(subject.name), subject.op_case);

@@ -25,7 +25,8 @@ struct Workload {
 /// Makes workloads; keeps the last model, which a sweep asks for again.
 class Workshop {
  public:
-  explicit Workshop(c10::Device device);
+  /// Takes the model that the plan has loaded.
+  explicit Workshop(BenchPlan& plan);
   /// Throws Error(memory) when the pass would need more than is free.
   Workload make(const Subject& subject);
 

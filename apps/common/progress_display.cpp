@@ -28,6 +28,7 @@ std::string line_of(const ProgressReport& report) {
   if (report.total > 0)
     line += fmt::format("/{} ({}%)", report.total, 100 * report.done / report.total);
   if (report.rate > 0) line += fmt::format(", {:.3g}/s", report.rate);
+  if (!report.note.empty()) line += ", " + report.note;
   if (report.finished) return line + ", took " + duration_text(report.elapsed_seconds);
   if (report.remaining_seconds >= 0)
     line += ", " + duration_text(report.remaining_seconds) + " left";
@@ -85,6 +86,7 @@ void ProgressDisplay::write_json(const ProgressReport& report) {
                               {"remaining_s", nullptr},
                               {"finished", report.finished}};
   if (report.remaining_seconds >= 0) line["remaining_s"] = significant(report.remaining_seconds, 6);
+  if (!report.note.empty()) line["note"] = report.note;
   const std::string text = dump_json(line) + "\n";
   // A front end that stopped reading must not end the run.
   if (::write(*settings_.descriptor, text.data(), text.size()) < 0) settings_.descriptor.reset();

@@ -12,7 +12,8 @@ namespace ttt::cli {
 
 /// Shows the progress of one task: redrawn on a terminal, else one line per ten seconds on standard
 /// error. With a descriptor it also writes JSON lines there: task, done, total (0: unknown),
-/// elapsed_s, rate (items per second), remaining_s (null: unknown), finished.
+/// elapsed_s, rate (items per second), remaining_s (null: unknown), finished, and where there is
+/// one a note in words, such as the loss.
 class ProgressDisplay {
  public:
   struct Settings {

@@ -17,6 +17,13 @@ namespace {
 
 constexpr double kMebibyte = 1024.0 * 1024.0;
 
+/// What measuring LPIPS needs; its weights are there already.
+std::int64_t perceptual_bytes(const RenderSetup& setup) {
+  return setup.perceptual
+             ? nvs::kPerceptualBytesPerPixel * setup.render_size.width * setup.render_size.height
+             : 0;
+}
+
 nvs::MemoryEstimate estimate(const RenderSetup& setup, std::int64_t inputs, std::int64_t frames) {
   return nvs::estimate_memory(
       setup.config,
@@ -40,7 +47,8 @@ bool reconstructs(const RenderOptions& options) {
 void check_memory(const RenderSetup& setup, std::int64_t inputs, std::int64_t frames) {
   if (setup.device.device.is_cuda()) return;
   const nvs::MemoryEstimate need = estimate(setup, inputs, frames);
-  const double more = static_cast<double>(need.peak() - need.weights) / kMebibyte;
+  const double more =
+      static_cast<double>(need.peak() - need.weights + perceptual_bytes(setup)) / kMebibyte;
   const std::optional<std::int64_t> available = memory_available();
   const double free = static_cast<double>(available.value_or(0)) / kMebibyte;
   log_debug("estimated memory beside the weights: {:.0f} MiB", more);
@@ -70,14 +78,13 @@ nlohmann::ordered_json dry_run_row(const RenderSetup& setup, const RenderOptions
   }
   row["frames"] = frames;
   row["tokens"] = nvs::token_count(setup.config, inputs, setup.size.width, setup.size.height);
-  row["memory_mib"] = {{"peak", mebibytes(need.peak())},
-                       {"weights", mebibytes(need.weights)},
-                       {"loading", mebibytes(need.loading)},
-                       {"inputs", mebibytes(need.inputs)},
-                       {"residual", mebibytes(need.residual)},
-                       {"state", mebibytes(need.state)},
-                       {"reconstruct", mebibytes(need.reconstruct)},
-                       {"render", mebibytes(need.render)}};
+  const std::int64_t perceptual = perceptual_bytes(setup);
+  row["memory_mib"] = {
+      {"peak", mebibytes(need.peak() + perceptual)}, {"weights", mebibytes(need.weights)},
+      {"loading", mebibytes(need.loading)},          {"inputs", mebibytes(need.inputs)},
+      {"residual", mebibytes(need.residual)},        {"state", mebibytes(need.state)},
+      {"reconstruct", mebibytes(need.reconstruct)},  {"render", mebibytes(need.render)}};
+  if (perceptual > 0) row["memory_mib"]["lpips"] = mebibytes(perceptual);
   row["memory_available_mib"] = available ? Json(mebibytes(*available)) : Json(nullptr);
   return row;
 }

@@ -4,8 +4,7 @@
 
 #include "apps/common/shared_options.h"
 #include "core/error.h"
-
-#include <fstream>
+#include "core/inputs/paths.h"
 
 namespace ttt::cli {
 
@@ -179,10 +178,11 @@ void add_running_options(OptionTable& table, RenderOptions& options) {
 }
 
 bool is_model_config(const std::string& path) {
-  std::ifstream file(path);
-  for (std::string line; std::getline(file, line);)
-    if (line.starts_with("block_config:")) return true;
-  return false;
+  constexpr std::size_t kHead = 1 << 16;
+  if (!inputs::is_file(path)) return false;
+  const std::vector<std::uint8_t> head = inputs::read_head(path, kHead);
+  return ("\n" + std::string(head.begin(), head.end())).find("\nblock_config:") !=
+         std::string::npos;
 }
 
 void take_model_config(OptionTable& table, const RenderOptions& options) {

@@ -100,6 +100,11 @@ void add_results(OptionTable& table, RenderOptions& options) {
                   .help = "write PSNR and SSIM of the target views, .json or .csv",
                   .common = true},
                  options.metrics);
+  table.add_list({.name = "lpips-weights",
+                  .value = "FILE",
+                  .help = "measure LPIPS of the target views too: VGG16's and LPIPS's weights, in "
+                          "one file or two"},
+                 options.lpips_weights);
   table.add_text({.name = "tensors",
                   .value = "FILE.safetensors",
                   .help = "write what was rendered before rounding: rendered [V,3,H,W] fp32"},
@@ -147,7 +152,8 @@ OptionTable render_table(RenderOptions& options) {
   table.note(
       "Rows: schema, scene, view (the frame of a target view, else the number in the path), "
       "status, "
-      "psnr and ssim where there is a picture to compare with, file, error. The last row has "
+      "psnr and ssim (and lpips, with --lpips-weights) where there is a picture to compare with, "
+      "file, error. The last row has "
       "status "
       "summary. PSNR is that of the values as rendered, not of the 8-bit pictures.");
   table.note(

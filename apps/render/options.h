@@ -61,6 +61,7 @@ struct RenderOptions {
   std::optional<PixelSize> render_size;
   std::string baseline = "none";
   std::string metrics;
+  std::vector<std::string> lpips_weights;
   std::string tensors;
   std::string sheet;
   std::string rig;

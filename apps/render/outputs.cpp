@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apps/render/outputs.h"
 
+#include "apps/common/run_record.h"
 #include "core/atomic_file.h"
 #include "core/error.h"
 #include "nvs/output/metrics.h"
@@ -10,6 +11,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <set>
 
 namespace ttt::cli {
@@ -87,12 +89,29 @@ std::int64_t count_finished(const std::string& path, std::int64_t frames, std::i
   return done;
 }
 
+/// Names of files that a run has taken.
+class TakenNames {
+ public:
+  /// Throws Error(usage) for a name that two flags give.
+  void take(const std::string& flag, const std::string& path) {
+    std::error_code ignored;
+    const std::string whole = fs::absolute(path, ignored).lexically_normal().string();
+    const auto [entry, added] = flags_.emplace(whole, flag);
+    TTT_CHECK(added, usage, fmt::format("{} and {} name the same file", entry->second, flag),
+              printable(path), "give each its own");
+  }
+
+ private:
+  std::map<std::string, std::string> flags_;
+};
+
 }  // namespace
 
 std::vector<RenderPaths> resolve_paths(const RenderOptions& options,
                                        const std::vector<std::string>& scenes) {
   std::vector<RenderPaths> result;
   std::set<std::string> used;
+  TakenNames taken;
   for (const std::string& scene : scenes) {
     std::string name = file_name_of(scene);
     for (int i = 2; !used.insert(name).second; ++i)
@@ -107,8 +126,11 @@ std::vector<RenderPaths> resolve_paths(const RenderOptions& options,
                 fmt::format("{} {}", file.flag, printable(pattern)),
                 "put {scene} into the name, or choose one scene with --scene N");
       paths.*file.path = own ? expand_scene(pattern, name) : (fs::path(pattern) / name).string();
+      taken.take(file.flag, paths.*file.path);
       check_file(file, paths.*file.path, options.overwrite);
     }
+    if (!paths.output.empty())
+      taken.take("--output's run record", run_record_path(record_name(paths.output)));
     result.push_back(std::move(paths));
   }
   return result;

@@ -34,6 +34,15 @@ std::string inner_table(const Json& layers) {
   return text;
 }
 
+std::string mean_line(const Json& scene) {
+  const Json& mean = scene["mean"];
+  return fmt::format("  mean PSNR {} dB, SSIM {}{} over {} views (PSNR of the mean error {})\n",
+                     number_text(mean, "psnr", 2), number_text(mean, "ssim", 4),
+                     mean.contains("lpips") ? ", LPIPS " + number_text(mean, "lpips", 4) : "",
+                     scene["measured"].get<std::int64_t>(),
+                     number_text(scene, "psnr_of_mean_error", 2));
+}
+
 /// For people: a line for each picture or movie, then what each scene came to.
 class TableRenderer : public ResultRenderer {
  public:
@@ -59,6 +68,7 @@ class TableRenderer : public ResultRenderer {
     if (row.contains("psnr"))
       text += fmt::format("  {:>6} dB  SSIM {:>6}", number_text(row, "psnr", 2),
                           number_text(row, "ssim", 4));
+    if (row.contains("lpips")) text += "  LPIPS " + number_text(row, "lpips", 4);
     if (row.contains("file")) text += "  " + printable(get_name(row, "file"));
     return text + "\n";
   }
@@ -75,11 +85,7 @@ class TableRenderer : public ResultRenderer {
       if (scene.contains("render_ms_per_view"))
         text += fmt::format(", {:.0f} ms a view", scene["render_ms_per_view"].get<double>());
       text += "\n";
-      if (scene.contains("mean"))
-        text += fmt::format(
-            "  mean PSNR {} dB, SSIM {} over {} views (PSNR of the mean error {})\n",
-            number_text(scene["mean"], "psnr", 2), number_text(scene["mean"], "ssim", 4),
-            scene["measured"].get<std::int64_t>(), number_text(scene, "psnr_of_mean_error", 2));
+      if (scene.contains("mean")) text += mean_line(scene);
       if (scene.contains("inner")) text += inner_table(scene["inner"]);
     }
     return text;
@@ -124,10 +130,11 @@ Json inner_json(std::span<const nvs::FastWeightReport> reports) {
   return layers;
 }
 
-std::unique_ptr<ResultRenderer> make_render_renderer(ResultFormat format) {
+std::unique_ptr<ResultRenderer> make_render_renderer(ResultFormat format, bool perceptual) {
   std::vector<CsvColumn> columns;
-  for (const char* name : {"scene", "view", "status", "psnr", "ssim", "file", "error"})
-    columns.push_back(field_column(name));
+  for (const std::string_view name :
+       {"scene", "view", "status", "psnr", "ssim", "lpips", "file", "error"})
+    if (perceptual || name != "lpips") columns.push_back(field_column(std::string(name)));
   return make_renderer(format, std::move(columns), std::make_unique<TableRenderer>());
 }
 

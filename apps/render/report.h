@@ -11,8 +11,8 @@
 
 namespace ttt::cli {
 
-/// Rows in the form that was asked for.
-std::unique_ptr<ResultRenderer> make_render_renderer(ResultFormat format);
+/// Rows in the form that was asked for; `perceptual`: they have an LPIPS.
+std::unique_ptr<ResultRenderer> make_render_renderer(ResultFormat format, bool perceptual);
 
 /// Reports of the updates as JSON, in the order of the layers.
 nlohmann::ordered_json inner_json(std::span<const nvs::FastWeightReport> reports);

@@ -33,8 +33,7 @@ void add_lines(const std::string& name, const Json& value, std::string& text) {
 
 std::optional<RenderScene> open(const nvs::SceneLocation& location, const RenderOptions& options,
                                 std::uint64_t seed) {
-  RenderScene scene;
-  scene.scene = open_scene(location, options);
+  RenderScene scene = open_scene(location, options);
   scene.selection = choose_views(scene.scene, options, seed);
   const std::string targets = options.path == "dataset"
                                   ? fmt::format("{} targets", scene.selection.targets.size())
@@ -104,7 +103,8 @@ int RenderRun::run() {
   if (options_.dry_run) return dry_run(setup);
   announce(setup, options_);
   ProgressDisplay display(progress);
-  sink_ = make_stream_sink("", make_render_renderer(choose_format(options_.format, "")));
+  sink_ = make_stream_sink(
+      "", make_render_renderer(choose_format(options_.format, ""), setup.perceptual != nullptr));
   const RenderJob job{table_, options_, setup, *sink_, display.callback()};
   for (std::size_t i = 0; i < paths_.size() && !interrupted_; ++i) run_scene(job, i);
   finish(setup);

@@ -98,13 +98,21 @@ void SceneRun::run() {
     obtain_state();
     render_frames();
     if (!interrupted_) measure_targets();
+    write_files();
   } catch (...) {
-    if (!paths_.output.empty())
-      finish_run_record(record_, record_name(paths_.output),
-                        cancel_requested() ? "interrupted" : "failed");
+    record_failure();
     throw;
   }
-  write_files();
+}
+
+void SceneRun::record_failure() {
+  if (paths_.output.empty()) return;
+  try {
+    finish_run_record(record_, record_name(paths_.output),
+                      cancel_requested() ? "interrupted" : "failed");
+  } catch (const Error& error) {  // often for the same reason; what ended the scene is told
+    log_debug("{}", error.what());
+  }
 }
 
 void SceneRun::check_memory() const {
@@ -115,8 +123,9 @@ void SceneRun::check_memory() const {
 
 Json SceneRun::identity() const {
   Json result = describe(job_.setup, job_.options);
-  // These change speed, or the last bits at most.
-  for (const char* key : {"weights", "device", "device_reason", "backend", "threads", "tile"})
+  // These change speed, what is measured, or the last bits at most.
+  for (const char* key :
+       {"weights", "device", "device_reason", "backend", "threads", "tile", "lpips_weights_hash"})
     result.erase(key);
   result["scene"] = utf8_text(name_);
   result["path"] = utf8_text(job_.options.path);
@@ -204,6 +213,14 @@ Json SceneRun::new_row(std::int64_t view) const {
   return row;
 }
 
+double SceneRun::perceptual_distance(const at::Tensor& picture, std::vector<float>& truth) const {
+  const c10::Device device = job_.setup.device.device;
+  const at::Tensor wanted = at::from_blob(truth.data(), picture.sizes(), at::kFloat);
+  return job_.setup.perceptual
+      ->distances(picture.unsqueeze(0).to(device), wanted.unsqueeze(0).to(device))
+      .item<double>();
+}
+
 void SceneRun::measure(int index, const at::Tensor& picture, const nvs::View* truth, Json& row) {
   if (truth == nullptr || truth->error) {
     if (truth != nullptr) {
@@ -212,7 +229,7 @@ void SceneRun::measure(int index, const at::Tensor& picture, const nvs::View* tr
     }
     return;
   }
-  const std::vector<float> planes = nvs::to_planes(truth->image);
+  std::vector<float> planes = nvs::to_planes(truth->image);
   nvs::ViewMetrics metrics =
       nvs::measure_view(values(picture), planes, truth->image.width, truth->image.height);
   metrics.index = index;
@@ -221,6 +238,7 @@ void SceneRun::measure(int index, const at::Tensor& picture, const nvs::View* tr
   metrics.leaked = std::find(leaked.begin(), leaked.end(), index) != leaked.end();
   row["psnr"] = metrics.psnr;
   row["ssim"] = number_or_null(metrics.ssim);
+  if (job_.setup.perceptual) row["lpips"] = *(metrics.lpips = perceptual_distance(picture, planes));
   if (metrics.leaked) row["leaked"] = true;
   if (!paths_.sheet.empty()) sheet_targets_.push_back({to_image(picture), truth->image, metrics});
   metrics_.views.push_back(std::move(metrics));
@@ -287,7 +305,8 @@ void SceneRun::measure_targets() {
   const std::vector<nvs::Camera> world =
       frame_cameras(scene_->scene, targets, job_.setup.render_size, job_.options);
   for (std::size_t i = 0; i < targets.size(); ++i) {
-    TTT_CHECK(!cancel_requested(), interrupted, "interrupted while measuring target views");
+    interrupted_ = cancel_requested();
+    if (interrupted_) return;
     const nvs::Camera camera = scene_->normalization.apply(world[i]);
     const at::Tensor picture = pictures_of({&camera, 1})[0];
     const std::vector<nvs::View> truth =
@@ -344,6 +363,7 @@ Json SceneRun::summary() const {
     result["measured"] = metrics_.views.size();
     result["mean"] = {{"psnr", metrics_.mean_psnr()},
                       {"ssim", number_or_null(metrics_.mean_ssim())}};
+    if (metrics_.mean_lpips()) result["mean"]["lpips"] = *metrics_.mean_lpips();
     result["psnr_of_mean_error"] = metrics_.psnr_of_mean_error();
   }
   if (job_.options.inner_report) result["inner"] = inner_json(reports_);

@@ -50,7 +50,10 @@ class SceneRun {
   void render_chunk(std::int64_t first, std::int64_t count);
   void measure_targets();
   void measure(int index, const at::Tensor& picture, const nvs::View* truth, Json& row);
+  double perceptual_distance(const at::Tensor& picture, std::vector<float>& truth) const;
   void write_files();
+  /// For a scene that an error ended.
+  void record_failure();
   std::int64_t chunk_views() const;
   Json new_row(std::int64_t view) const;
   Json identity() const;

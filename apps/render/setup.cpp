@@ -69,6 +69,7 @@ void read_training(RenderSetup& setup, const WeightFile& file) {
   if (size.empty()) return;
   try {
     setup.size = parse_size(size, where);
+    nvs::check_picture_size(setup.size.width, setup.size.height, setup.config.patch_size);
   } catch (const Error& error) {
     throw Error(ErrorKind::weights, "the metadata's size is none: " + error.message(), where,
                 "the file is damaged or from a later version");
@@ -121,28 +122,36 @@ RenderSetup set_up(const RenderOptions& options) {
   if (model) setup.renderer.emplace(*model, run);
   if (options.size || setup.size == PixelSize{}) setup.size = options.size.value_or(kPublishedSize);
   setup.render_size = options.render_size.value_or(setup.size);
-  for (const PixelSize& size : {setup.size, setup.render_size})
-    nvs::check_picture_size(size.width, size.height, setup.config.patch_size);
+  for (const auto& [size, flag] :
+       {std::pair{setup.size, "--size"}, std::pair{setup.render_size, "--render-size"}})
+    nvs::check_picture_size(size.width, size.height, setup.config.patch_size, flag);
+  if (!options.lpips_weights.empty()) {
+    nvs::check_perceptual_size(setup.render_size.width, setup.render_size.height);
+    setup.perceptual =
+        std::make_shared<nvs::PerceptualLoss>(options.lpips_weights, setup.device.device);
+  }
   return setup;
 }
 
 Json describe(const RenderSetup& setup, const RenderOptions& options) {
-  return {{"model", setup.config.name()},
-          {"config", Json::parse(nvs::config_to_json(setup.config))},
-          {"weights", setup.weights.empty() ? Json(nullptr) : Json(utf8_text(setup.weights))},
-          {"weights_hash", setup.weights_hash.get()},
-          {"weights_key", setup.weights_key},
-          {"seed", setup.seed},
-          {"size", to_string(setup.size)},
-          {"render_size", to_string(setup.render_size)},
-          {"device", setup.device.device.str()},
-          {"device_reason", setup.device.reason},
-          {"backend", options.backend},
-          {"dtype", options.dtype},
-          {"ns_dtype", options.ns_dtype},
-          {"tf32", options.tf32},
-          {"threads", at::get_num_threads()},
-          {"tile", options.tile}};
+  Json result{{"model", setup.config.name()},
+              {"config", Json::parse(nvs::config_to_json(setup.config))},
+              {"weights", setup.weights.empty() ? Json(nullptr) : Json(utf8_text(setup.weights))},
+              {"weights_hash", setup.weights_hash.get()},
+              {"weights_key", setup.weights_key},
+              {"seed", setup.seed},
+              {"size", to_string(setup.size)},
+              {"render_size", to_string(setup.render_size)},
+              {"device", setup.device.device.str()},
+              {"device_reason", setup.device.reason},
+              {"backend", options.backend},
+              {"dtype", options.dtype},
+              {"ns_dtype", options.ns_dtype},
+              {"tf32", options.tf32},
+              {"threads", at::get_num_threads()},
+              {"tile", options.tile}};
+  if (setup.perceptual) result["lpips_weights_hash"] = setup.perceptual->description();
+  return result;
 }
 
 void announce(const RenderSetup& setup, const RenderOptions& options) {

@@ -5,10 +5,12 @@
 #include "apps/render/options.h"
 #include "core/device.h"
 #include "nvs/model/renderer.h"
+#include "nvs/training/perceptual_loss.h"
 
 #include <nlohmann/json.hpp>
 
 #include <future>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -27,6 +29,7 @@ struct RenderSetup {
   std::string trained_mode;  ///< "object", "scene", or empty where nothing tells
   PixelSize size;            ///< of the input views
   PixelSize render_size;     ///< of rendered pictures
+  std::shared_ptr<const nvs::PerceptualLoss> perceptual;  ///< null without --lpips-weights
   /// Identity of the weights: SHA-256 of the file, computed beside other work, or "random <seed>".
   std::shared_future<std::string> weights_hash;
 };

@@ -3,10 +3,11 @@
 #include "apps/render/views.h"
 
 #include "core/error.h"
+#include "core/inputs/paths.h"
 #include "core/log.h"
+#include "core/nearest.h"
 #include "nvs/cameras/paths.h"
 #include "nvs/scene/camera_path_file.h"
-#include "nvs/scene/rig.h"
 
 #include <spdlog/fmt/fmt.h>
 
@@ -55,23 +56,22 @@ nvs::SelectionOptions selection_options(const nvs::Scene& scene, const RenderOpt
   return result;
 }
 
-bool looks_like_an_object(const nvs::Scene& scene) {
-  return nvs::object_mode_warnings(nvs::summarize_rig(scene)).empty();
-}
-
 }  // namespace
 
-nvs::Scene open_scene(const nvs::SceneLocation& location, const RenderOptions& options) {
+RenderScene open_scene(const nvs::SceneLocation& location, const RenderOptions& options) {
   nvs::Scene scene = nvs::read_scene(location, {.keep_world = options.keep_world,
                                                 .downscale = static_cast<int>(options.downscale),
                                                 .sort_frames = options.sort_frames});
-  const nvs::RigSummary rig = nvs::summarize_rig(scene);
+  nvs::RigSummary rig = nvs::summarize_rig(scene);
   std::istringstream lines(nvs::rig_text(rig));
   for (std::string line; std::getline(lines, line);) log_info("{}", printable(line));
   for (const std::string& note : scene.notes) log_info("{}", printable(note));
   for (const std::string& warning : scene.warnings) log_warning("{}", printable(warning));
   for (const std::string& warning : rig.warnings) log_warning("{}", printable(warning));
-  return scene;
+  RenderScene result;
+  result.scene = std::move(scene);
+  result.rig = std::move(rig);
+  return result;
 }
 
 nvs::ViewSelection choose_views(const nvs::Scene& scene, const RenderOptions& options,
@@ -126,7 +126,7 @@ std::vector<nvs::Camera> frame_cameras(const nvs::Scene& scene, const std::vecto
 void normalize(RenderScene& scene, const RenderSetup& setup, const RenderOptions& options) {
   scene.mode = options.mode;
   if (options.mode == "auto") {
-    scene.mode = options.fit || looks_like_an_object(scene.scene) ? "object" : "scene";
+    scene.mode = options.fit || nvs::object_mode_warnings(scene.rig).empty() ? "object" : "scene";
     if (!options.fit && !setup.trained_mode.empty()) scene.mode = setup.trained_mode;
     log_info("mode {} ({}; --mode decides)", scene.mode,
              options.fit || setup.trained_mode.empty() ? "told from the rig"
@@ -138,7 +138,7 @@ void normalize(RenderScene& scene, const RenderSetup& setup, const RenderOptions
       scene.normalization =
           nvs::fit_object(frame_cameras(scene.scene, counted, setup.size, options));
     else
-      for (const std::string& warning : nvs::object_mode_warnings(nvs::summarize_rig(scene.scene)))
+      for (const std::string& warning : nvs::object_mode_warnings(scene.rig))
         log_warning("{}", printable(warning));
   } else {
     TTT_CHECK(!options.fit, usage, "--fit is for objects", "--fit, --mode scene",
@@ -168,9 +168,12 @@ std::vector<nvs::Camera> path_cameras(const RenderScene* scene,
         {.frames = frames, .width = width, .height = height, .swap_size = official(options)});
   }
   std::vector<nvs::Camera> cameras;
-  const bool named = options.path == "dataset" || options.path == "orbit" ||
-                     options.path == "spiral" || options.path == "interpolate";
-  if (!named) {
+  const std::vector<std::string> names{"dataset", "orbit", "spiral", "interpolate"};
+  if (std::find(names.begin(), names.end(), options.path) == names.end()) {
+    const std::string meant = nearest_name(options.path, names);
+    TTT_CHECK(meant.empty() || inputs::exists(options.path), usage,
+              "there is no path or file of this name", "--path " + printable(options.path),
+              fmt::format("did you mean {}?", meant));
     cameras = nvs::read_camera_path(options.path, width, height);
   } else {
     TTT_CHECK(scene != nullptr, usage, "this path needs the scene's cameras",
@@ -187,8 +190,7 @@ std::vector<nvs::Camera> path_cameras(const RenderScene* scene,
     if (targets)
       cameras = given;
     else if (options.path == "orbit")
-      cameras =
-          nvs::orbit_path(given, frames, width, height, nvs::summarize_rig(scene->scene).center);
+      cameras = nvs::orbit_path(given, frames, width, height, scene->rig.center);
     else if (options.path == "spiral")
       cameras = nvs::spiral_path(given, frames, width, height);
     else

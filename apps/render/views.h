@@ -4,6 +4,7 @@
 
 #include "apps/render/setup.h"
 #include "nvs/cameras/normalization.h"
+#include "nvs/scene/rig.h"
 #include "nvs/scene/selection.h"
 #include "nvs/scene/views.h"
 
@@ -15,14 +16,14 @@ namespace ttt::cli {
 /// A scene with the views of a run.
 struct RenderScene {
   nvs::Scene scene;
+  nvs::RigSummary rig;  ///< of `scene`
   nvs::ViewSelection selection;
   std::string mode;  ///< "object" or "scene"
   nvs::PoseNormalization normalization;
-  std::vector<std::string> failed;  ///< input or target pictures that couldn't be read
 };
 
-/// Reads a scene's cameras and tells about them on the log.
-nvs::Scene open_scene(const nvs::SceneLocation& location, const RenderOptions& options);
+/// Reads a scene's cameras and tells about them on the log. No views are chosen yet.
+RenderScene open_scene(const nvs::SceneLocation& location, const RenderOptions& options);
 
 /// Which frames are inputs and targets. Throws Error(usage) for lists that don't fit.
 nvs::ViewSelection choose_views(const nvs::Scene& scene, const RenderOptions& options,

@@ -31,7 +31,8 @@ constexpr std::size_t kLongestPath = 600;
 PixelSize drag_size(const RenderSetup& setup, const ViewOptions& options) {
   const std::int64_t patch = setup.config.patch_size;
   if (options.drag_size) {
-    nvs::check_picture_size(options.drag_size->width, options.drag_size->height, patch);
+    nvs::check_picture_size(options.drag_size->width, options.drag_size->height, patch,
+                            "--drag-size");
     return *options.drag_size;
   }
   const auto half = [&](int side) {
@@ -108,7 +109,7 @@ Json LiveScene::paths() const {
   };
   if (scene_) {
     try {
-      add("orbit", nvs::orbit_path(inputs_, kPathFrames, width, height));
+      add("orbit", nvs::orbit_path(inputs_, kPathFrames, width, height, scene_->rig.center));
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::input) throw;  // they don't look at one point
     }

@@ -81,8 +81,7 @@ void ViewRun::open_scene(const RenderSetup& setup) {
               fmt::format("--scene {}", wanted), "choose one of them");
     if (locations.size() > 1 && !render_.scene)
       log_warning("{} scenes are there: showing number 0 (--scene chooses)", locations.size());
-    scene_.emplace();
-    scene_->scene = cli::open_scene(locations[wanted], render_);
+    scene_ = cli::open_scene(locations[wanted], render_);
     scene_->selection = choose_views(scene_->scene, render_, setup.seed);
     TTT_CHECK(!scene_->selection.inputs.empty(), usage, "there are no input views", "--input-views",
               "choose --input-views or --views");

@@ -232,7 +232,11 @@ std::vector<std::uint8_t> read_file(const std::string& path) {
   constexpr std::size_t kMaxBytes = std::size_t{1} << 31;
   struct stat info {};
   const bool known = stat_of(path, info);
-  TTT_CHECK(!known || !S_ISDIR(info.st_mode), input, "is a folder, not a file", printable(path));
+  TTT_CHECK(!known || !S_ISDIR(info.st_mode), input, "is a folder, not a file", printable(path),
+            "name the file itself");
+  // They may have no end.
+  TTT_CHECK(!known || !(S_ISCHR(info.st_mode) || S_ISBLK(info.st_mode)), input,
+            "is a device, not a file", printable(path), "name a file");
   const bool fits = !known || info.st_size <= static_cast<off_t>(kMaxBytes);
   std::vector<std::uint8_t> bytes;
   if (fits) bytes = read_head(path, kMaxBytes + 1);

@@ -18,9 +18,11 @@ namespace codec {
 void fail_damaged(const Source& source, std::string_view format, std::string_view detail) {
   throw Error(ErrorKind::input, fmt::format("damaged {} file: {}", format, printable(detail)),
               printable(source.name),
-              source.official() ? "get or export the picture again"
-                                : "get or export the picture again; --decode official accepts cut "
-                                  "files that the official loader accepts");
+              // Stored pictures are decoded one way.
+              source.official() || source.stored != nullptr
+                  ? "get or export the picture again"
+                  : "get or export the picture again; --decode official accepts cut "
+                    "files that the official loader accepts");
 }
 
 void fail_unsupported(const Source& source, std::string_view kind) {

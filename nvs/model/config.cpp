@@ -197,6 +197,9 @@ LvsmConfig config_from_json(const std::string& text, const std::string& where) {
     }
     check_config(config, where);
     return config;
+  } catch (const Error& error) {
+    throw Error(ErrorKind::weights, "the model's configuration makes no sense: " + error.message(),
+                where, "use a file written by this program");
   } catch (const nlohmann::json::exception&) {
     throw Error(ErrorKind::weights, "the model's configuration can't be read", where,
                 "use a file written by this program");

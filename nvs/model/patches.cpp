@@ -73,14 +73,14 @@ void write_colours(const at::Tensor& images, std::int64_t patch, const at::Tenso
 
 }  // namespace
 
-void check_picture_size(std::int64_t width, std::int64_t height, std::int64_t patch_size) {
+void check_picture_size(std::int64_t width, std::int64_t height, std::int64_t patch_size,
+                        const char* flag) {
   const auto legal = [&](std::int64_t side) {
     return std::max<std::int64_t>(1, (side + patch_size / 2) / patch_size) * patch_size;
   };
   TTT_CHECK(width > 0 && height > 0 && width <= kMaxSide && height <= kMaxSide &&
                 width % patch_size == 0 && height % patch_size == 0,
-            usage, fmt::format("pictures of {}x{} pixels don't fit the model", width, height),
-            "--size",
+            usage, fmt::format("pictures of {}x{} pixels don't fit the model", width, height), flag,
             fmt::format("use multiples of {}, such as {}x{}", patch_size,
                         legal(std::min(width, kMaxSide)), legal(std::min(height, kMaxSide))));
 }

@@ -19,6 +19,8 @@ at::Tensor unpatchify(const at::Tensor& patches, std::int64_t height, std::int64
                       std::int64_t patch_size);
 
 /// Throws Error(usage), with the nearest legal size, unless both sides are positive multiples of P.
-void check_picture_size(std::int64_t width, std::int64_t height, std::int64_t patch_size);
+/// `flag`: what gave the size.
+void check_picture_size(std::int64_t width, std::int64_t height, std::int64_t patch_size,
+                        const char* flag = "--size");
 
 }  // namespace ttt::nvs

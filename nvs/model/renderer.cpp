@@ -178,6 +178,8 @@ at::Tensor LvsmRenderer::render(const FastWeightMap& state, const CameraTensors&
     }
     pictures.narrow(0, first, now).copy_(parts.decode(x, cameras.height, cameras.width));
   }
+  TTT_CHECK(pictures.isfinite().all().item<bool>(), weights, "the rendered values are not numbers",
+            "novel views", "the weights, or the scene state, are damaged: get them again");
   return pictures;
 }
 

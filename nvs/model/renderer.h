@@ -61,7 +61,8 @@ class LvsmRenderer {
   FastWeightMap initial_state() const;
 
   /// Pictures [V, 3, H, W] of these cameras in 0 to 1, in float (double for double). Every view is
-  /// independent of the others, and of any size that the patches divide. Throws Error(usage).
+  /// independent of the others, and of any size that the patches divide. Throws Error(usage), and
+  /// Error(weights) when the values are no numbers.
   at::Tensor render(const FastWeightMap& state, const CameraTensors& cameras) const;
 
   const LvsmConfig& config() const;

@@ -30,6 +30,15 @@ std::string metadata_text(const SceneState& state) {
       .dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
+/// A rotation and a shift, up to rounding: poses that a normalisation made.
+bool is_rigid(const Transform& change) {
+  constexpr double kRounding = 1e-6, kFar = 1e15;
+  const Matrix3 product = transpose(change.linear) * change.linear;
+  for (std::size_t i = 0; i < product.m.size(); ++i)
+    if (!(std::abs(product.m[i] - (i % 4 == 0 ? 1 : 0)) < kRounding)) return false;
+  return length(change.translation) < kFar;
+}
+
 void read_metadata(const std::string& text, const std::string& where, SceneState& state) {
   try {
     const auto json = nlohmann::json::parse(text);
@@ -50,9 +59,11 @@ void read_metadata(const std::string& text, const std::string& where, SceneState
   } catch (const nlohmann::json::exception&) {
     throw Error(ErrorKind::weights, "the scene state's description can't be read", where, kHint);
   }
+  constexpr double kSmall = 1e-15, kLarge = 1e15;
+  const double scale = state.normalization.scale;
   TTT_CHECK((state.mode == "object" || state.mode == "scene") && state.width > 0 &&
-                state.height > 0 && state.views >= 0 && std::isfinite(state.normalization.scale) &&
-                state.normalization.scale > 0 && is_finite(state.normalization.to_normal),
+                state.height > 0 && state.views >= 0 && scale > kSmall && scale < kLarge &&
+                is_rigid(state.normalization.to_normal),
             weights, "the scene state's description makes no sense", where, kHint);
 }
 

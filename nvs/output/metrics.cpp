@@ -75,6 +75,17 @@ double plane_ssim(const float* a, const float* b, int width, int height) {
   return total / (static_cast<double>(columns) * (height - kWindow + 1));
 }
 
+/// Empty unless all views have it.
+std::optional<double> mean_of(const std::vector<ViewMetrics>& views,
+                              std::optional<double> ViewMetrics::*value) {
+  double sum = 0;
+  for (const ViewMetrics& view : views) {
+    if (!(view.*value).has_value()) return {};
+    sum += *(view.*value);
+  }
+  return views.empty() ? std::nullopt : std::optional(sum / static_cast<double>(views.size()));
+}
+
 }  // namespace
 
 double mean_squared_error(std::span<const float> a, std::span<const float> b) {
@@ -120,12 +131,11 @@ double MetricsReport::mean_psnr() const {
 }
 
 std::optional<double> MetricsReport::mean_ssim() const {
-  double sum = 0;
-  for (const ViewMetrics& view : views) {
-    if (!view.ssim.has_value()) return {};
-    sum += *view.ssim;
-  }
-  return views.empty() ? std::nullopt : std::optional(sum / static_cast<double>(views.size()));
+  return mean_of(views, &ViewMetrics::ssim);
+}
+
+std::optional<double> MetricsReport::mean_lpips() const {
+  return mean_of(views, &ViewMetrics::lpips);
 }
 
 double MetricsReport::psnr_of_mean_error() const {

@@ -27,7 +27,8 @@ struct ViewMetrics {
   double mse = 0;
   double psnr = 0;  ///< of the values as rendered, not clamped or rounded
   std::optional<double> ssim;
-  bool leaked = false;  ///< the target is an input too
+  std::optional<double> lpips;  ///< where its weights were given
+  bool leaked = false;          ///< the target is an input too
 };
 
 /// One view's metrics; planes are [3,H,W].
@@ -41,18 +42,17 @@ struct MetricsReport {
   /// Means over the views; 0 without views. PSNR is infinite when one view is exact.
   double mean_psnr() const;
   std::optional<double> mean_ssim() const;
+  std::optional<double> mean_lpips() const;
   /// What the official script prints: the PSNR of the error over all views.
   double psnr_of_mean_error() const;
 };
 
 /// {"schema": 1, "scene", "views": [{"index", "file", "psnr", "ssim"}], "mean": {"psnr", "ssim"},
-/// "psnr_of_mean_error", "inputs_measured" where there was a leak}. Infinite and missing values are
-/// null.
+/// "psnr_of_mean_error", "inputs_measured" where there was a leak}. Views and mean have "lpips" too
+/// where it was measured. Infinite and missing values are null.
 std::string metrics_json(const MetricsReport& report);
 /// The same rows with the means last, full precision.
 std::string metrics_csv(const MetricsReport& report);
-/// A table for people: PSNR to two decimals, SSIM to four. Ends with a newline.
-std::string metrics_table(const MetricsReport& report);
 
 /// Writes one of them by the file's suffix, .json or .csv, else Error(usage).
 void write_metrics(const std::string& path, const MetricsReport& report);

@@ -42,55 +42,43 @@ std::string csv_number(std::optional<double> value) {
   return value.has_value() ? fmt::format("{}", *value) : std::string();
 }
 
-bool any_leak(const MetricsReport& report) {
-  return std::any_of(report.views.begin(), report.views.end(),
-                     [](const ViewMetrics& view) { return view.leaked; });
-}
-
 }  // namespace
 
 std::string metrics_json(const MetricsReport& report) {
   Json views = Json::array();
   Json leaked = Json::array();
   for (const ViewMetrics& view : report.views) {
-    views.push_back({{"index", view.index},
-                     {"file", view.file},
-                     {"psnr", number(view.psnr)},
-                     {"ssim", number(view.ssim)}});
+    Json row{{"index", view.index},
+             {"file", view.file},
+             {"psnr", number(view.psnr)},
+             {"ssim", number(view.ssim)}};
+    if (view.lpips) row["lpips"] = number(view.lpips);
+    views.push_back(std::move(row));
     if (view.leaked) leaked.push_back(view.index);
   }
+  Json mean{{"psnr", number(report.mean_psnr())}, {"ssim", number(report.mean_ssim())}};
+  if (report.mean_lpips()) mean["lpips"] = number(report.mean_lpips());
   Json json{{"schema", 1},
             {"scene", report.scene},
             {"views", views},
-            {"mean", {{"psnr", number(report.mean_psnr())}, {"ssim", number(report.mean_ssim())}}},
+            {"mean", mean},
             {"psnr_of_mean_error", number(report.psnr_of_mean_error())}};
-  if (any_leak(report)) json["inputs_measured"] = leaked;
+  if (!leaked.empty()) json["inputs_measured"] = leaked;
   return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 std::string metrics_csv(const MetricsReport& report) {
-  std::string out = "index,file,psnr,ssim\n";
-  for (const ViewMetrics& view : report.views)
-    out += fmt::format("{},{},{},{}\n", view.index, csv_field(view.file), csv_number(view.psnr),
-                       csv_number(view.ssim));
-  return out + fmt::format("mean,,{},{}\n", csv_number(report.mean_psnr()),
-                           csv_number(report.mean_ssim()));
-}
-
-std::string metrics_table(const MetricsReport& report) {
-  const auto row = [](const std::string& name, double psnr, std::optional<double> ssim,
-                      const std::string& rest) {
-    return fmt::format("{:>5}  {:>6.2f}  {:>6}  {}\n", name, psnr,
-                       ssim.has_value() ? fmt::format("{:.4f}", *ssim) : "-", rest);
+  const bool perceptual = report.mean_lpips().has_value();
+  const auto row = [&](const std::string& start, double psnr, std::optional<double> ssim,
+                       std::optional<double> lpips) {
+    return fmt::format("{},{},{}{}\n", start, csv_number(psnr), csv_number(ssim),
+                       perceptual ? "," + csv_number(lpips) : "");
   };
-  std::string out = " view    PSNR    SSIM  file\n";
+  std::string out = fmt::format("index,file,psnr,ssim{}\n", perceptual ? ",lpips" : "");
   for (const ViewMetrics& view : report.views)
-    out += row(std::to_string(view.index), view.psnr, view.ssim,
-               printable(view.file, 80) + (view.leaked ? " (an input too)" : ""));
-  if (report.views.size() != 1)
-    out += row("mean", report.mean_psnr(), report.mean_ssim(),
-               fmt::format("PSNR of the mean error {:.2f}", report.psnr_of_mean_error()));
-  return out;
+    out += row(fmt::format("{},{}", view.index, csv_field(view.file)), view.psnr, view.ssim,
+               view.lpips);
+  return out + row("mean,", report.mean_psnr(), report.mean_ssim(), report.mean_lpips());
 }
 
 void write_metrics(const std::string& path, const MetricsReport& report) {

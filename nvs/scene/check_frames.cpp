@@ -28,8 +28,7 @@ PictureSize stored_size(const std::string& path) {
   return picture_size(inputs::read_file(path), path);
 }
 
-std::string pose_problem(const Frame& frame) {
-  const Transform& pose = frame.world_to_camera;
+std::string pose_problem(const Transform& pose) {
   if (!is_finite(pose)) return "its pose is not finite";
   double size = 0;
   for (const double value : pose.linear.m) size = std::max(size, std::abs(value));
@@ -45,13 +44,24 @@ std::string pose_problem(const Frame& frame) {
   return {};
 }
 
-std::string intrinsics_problem(const Frame& frame) {
-  const Intrinsics& k = frame.intrinsics;
+/// In pixels. No lens is near these limits; rays beyond them leave the range of a float, or are all
+/// the same one.
+std::string intrinsics_problem(const Intrinsics& k, int width, int height) {
+  constexpr double kShortest = 1e-3, kLongest = 1e4, kFarthestCentre = 1e3;  // in sides
   for (const double value : {k.fx, k.fy, k.cx, k.cy})
     if (!std::isfinite(value)) return "its intrinsics are not finite";
-  if (k.fx <= 0 || k.fy <= 0)
-    return fmt::format("its focal length is {:.6g}", std::min(k.fx, k.fy));
-  const Distortion& lens = frame.distortion;
+  const double side = std::max(width, height);
+  for (const double focal : {k.fx, k.fy})
+    if (!(focal > kShortest * side && focal < kLongest * side))
+      return fmt::format("its focal length is {:.6g} pixels, of a picture of {}x{}", focal, width,
+                         height);
+  if (std::max(std::abs(k.cx), std::abs(k.cy)) > kFarthestCentre * side)
+    return fmt::format("its principal point is ({:.6g}, {:.6g}), of a picture of {}x{}", k.cx, k.cy,
+                       width, height);
+  return {};
+}
+
+std::string distortion_problem(const Distortion& lens) {
   for (const double value : lens.k)
     if (!std::isfinite(value)) return "its distortion is not finite";
   for (const double value : lens.d)
@@ -98,6 +108,15 @@ std::string list_names(const std::vector<std::string>& names) {
   return out;
 }
 
+std::string camera_problem(const Transform& world_to_camera, const Intrinsics& intrinsics,
+                           int width, int height) {
+  if (width <= 0 || height <= 0 || width > kMaxSide || height > kMaxSide)
+    return width < 0 || height < 0 ? std::string("its width or height is out of range")
+                                   : fmt::format("its size is {}x{}", width, height);
+  const std::string problem = pose_problem(world_to_camera);
+  return problem.empty() ? intrinsics_problem(intrinsics, width, height) : problem;
+}
+
 void attach_picture(Frame& frame, PictureFinder& finder) {
   const std::optional<std::string> path = finder.find(frame.name);
   if (!path.has_value()) {
@@ -106,7 +125,8 @@ void attach_picture(Frame& frame, PictureFinder& finder) {
     return;
   }
   frame.path = *path;
-  if (frame.width > 0 && frame.height > 0) return;
+  // A size that makes no sense is left to check_frames().
+  if ((frame.width > 0 && frame.height > 0) || frame.width < 0 || frame.height < 0) return;
   try {
     const PictureSize size = stored_size(*path);
     frame.width = static_cast<int>(size.width);
@@ -133,11 +153,10 @@ void check_frames(Scene& scene) {
   TTT_CHECK(scene.frames.size() <= static_cast<std::size_t>(kMaxSide), input,
             "the scene holds more than a million frames", printable(scene.path));
   for (Frame& frame : scene.frames) {
-    if (frame.problem.empty()) frame.problem = pose_problem(frame);
-    if (frame.problem.empty()) frame.problem = intrinsics_problem(frame);
-    if (frame.problem.empty() && (frame.width <= 0 || frame.height <= 0 || frame.width > kMaxSide ||
-                                  frame.height > kMaxSide))
-      frame.problem = fmt::format("its size is {}x{}", frame.width, frame.height);
+    if (frame.problem.empty())
+      frame.problem =
+          camera_problem(frame.world_to_camera, frame.intrinsics, frame.width, frame.height);
+    if (frame.problem.empty()) frame.problem = distortion_problem(frame.distortion);
   }
   tell_duplicates(scene);
   tell_unusable(scene);

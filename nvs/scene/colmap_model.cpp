@@ -57,7 +57,13 @@ class BinaryFile {
     need(count);
     at_ += count;
   }
-  const std::string& path() const { return path_; }
+  /// Throws Error(input) for bytes behind the last record.
+  void expect_end(std::uint64_t count, std::string_view what) const {
+    TTT_CHECK(at_ == bytes_.size(), input,
+              fmt::format("the file is damaged: {} bytes follow after {} {}", bytes_.size() - at_,
+                          count, what),
+              printable(path_), "copy the model again");
+  }
 
  private:
   void need(std::uint64_t count) const {
@@ -94,6 +100,7 @@ void read_cameras_binary(const std::string& path, ColmapModel& model) {
       camera.parameters.push_back(file.take<double>());
     add_camera(model, id, std::move(camera), printable(path));
   }
+  file.expect_end(count, "cameras");
 }
 
 void read_images_binary(const std::string& path, ColmapModel& model) {
@@ -112,6 +119,7 @@ void read_images_binary(const std::string& path, ColmapModel& model) {
     file.skip(file.take_count(kPoint, "points") * kPoint);
     model.images.push_back(std::move(image));
   }
+  file.expect_end(count, "images");
 }
 
 std::vector<std::string_view> words(std::string_view line) {
@@ -224,6 +232,7 @@ ColmapPoints read_points_binary(const std::string& path) {
     file.skip(point.views * kTrackEntry);
     add_point(result, point);
   }
+  file.expect_end(count, "points");
   return result;
 }
 

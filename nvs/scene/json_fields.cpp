@@ -86,7 +86,8 @@ Json read_json(const std::string& path) {
   const std::string text = decode_text(bytes);
   check_is_json(text, path);
   try {
-    return Json::parse(without_non_finite(text));
+    constexpr bool kThrow = true, kWithComments = true;
+    return Json::parse(without_non_finite(text), nullptr, kThrow, kWithComments);
   } catch (const Json::exception& error) {
     // "[json.exception.parse_error.101] parse error at line 3, column 1: …"
     std::string_view what = error.what();
@@ -105,6 +106,11 @@ std::optional<double> number_field(const Json& object, std::string_view key,
   TTT_CHECK(found->is_number(), input, fmt::format("{} is not a number", key), where);
   const double value = found->get<double>();
   return std::isfinite(value) ? value : kNaN;
+}
+
+int side_of(std::optional<double> value) {
+  if (!value.has_value() || !std::isfinite(*value)) return 0;
+  return *value >= 0 && *value < 2e9 ? static_cast<int>(*value) : -1;
 }
 
 std::optional<std::string> text_field(const Json& object, std::string_view key,

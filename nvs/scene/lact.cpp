@@ -21,18 +21,12 @@ double required(const Json& object, std::string_view key, const std::string& whe
   return *value;
 }
 
-int size_field(const Json& object, std::string_view key, const std::string& where) {
-  const double value = number_field(object, key, where).value_or(0);
-  // Out of range: left to the check of frames.
-  return value >= 0 && value < 2e9 ? static_cast<int>(value) : -1;
-}
-
 Frame read_frame(const Json& object, const std::string& where) {
   TTT_CHECK(object.is_object(), input, "a camera is not an object", where);
   Frame frame;
   frame.name = text_field(object, "file_path", where).value_or("");
-  frame.width = size_field(object, "w", where);
-  frame.height = size_field(object, "h", where);
+  frame.width = side_of(number_field(object, "w", where));
+  frame.height = side_of(number_field(object, "h", where));
   frame.intrinsics = {required(object, "fx", where), required(object, "fy", where),
                       required(object, "cx", where), required(object, "cy", where)};
   const auto pose = object.find("w2c");

@@ -125,7 +125,8 @@ std::vector<std::string> PictureFinder::candidates(const std::string& name) cons
 }
 
 std::optional<std::string> PictureFinder::find(const std::string& name) {
-  if (name.empty()) return {};
+  // The system's calls would see the name up to a zero byte, which may be another's.
+  if (name.empty() || name.find('\0') != std::string::npos) return {};
   std::vector<std::string> names{name};
   // A backslash may be part of a name; it separates only when no such file exists.
   if (const std::string slashes = with_slashes(name); slashes != name) names.push_back(slashes);

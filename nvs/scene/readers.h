@@ -29,6 +29,11 @@ void attach_picture(Frame& frame, PictureFinder& finder);
 /// Fractions of the picture's size, as some data sets write intrinsics, become pixels. True if so.
 bool scale_fractional_intrinsics(Frame& frame);
 
+/// Why no picture of this size can be of such a camera (its pose or its intrinsics are not finite
+/// or beyond all measure), or empty.
+std::string camera_problem(const Transform& world_to_camera, const Intrinsics& intrinsics,
+                           int width, int height);
+
 /// Gives a problem to frames whose pose or intrinsics are not finite or make no sense, tells
 /// duplicates, counts and names what can't be used, and throws Error(input) when nothing is left.
 void check_frames(Scene& scene);

@@ -112,6 +112,10 @@ ViewSelection select_views(const Scene& scene, const SelectionOptions& options) 
   out.targets = choose_targets(scene, options);
   const std::vector<int> pool = input_pool(scene, options, out.targets);
   const auto size = static_cast<int>(pool.size());
+  TTT_CHECK(size > 0, usage,
+            fmt::format("all {} usable views are held out as targets, so no input is left",
+                        out.targets.size()),
+            printable(scene.path), "hold out none, or name the input views");
   const int count = options.input_count == 0 ? size : options.input_count;
   TTT_CHECK(count >= 1 && count <= size, usage,
             fmt::format("{} input views are wanted, but {} can be chosen from", count, size),

@@ -11,6 +11,8 @@
 namespace ttt::nvs {
 namespace {
 
+constexpr const char* kHint = "name each view by its index, its file, or both";
+
 Json list_json(const Scene& scene, const std::vector<int>& indices) {
   Json list = Json::array();
   for (const int index : indices)
@@ -24,7 +26,8 @@ int entry_index(const Json& entry, const std::multimap<std::string, int>& names,
                 const std::string& where) {
   if (entry.is_number_integer()) {
     const auto value = entry.get<std::int64_t>();
-    TTT_CHECK(value >= 0 && value <= 1'000'000, input, "a view number is out of range", where);
+    TTT_CHECK(value >= 0 && value <= 1'000'000, input, "a view number is out of range", where,
+              "views count from 0");
     return static_cast<int>(value);
   }
   const auto by_name = [&](const std::string& name, int index) {
@@ -36,12 +39,12 @@ int entry_index(const Json& entry, const std::multimap<std::string, int>& names,
     return first->second;
   };
   if (entry.is_string()) return by_name(entry.get<std::string>(), -1);
-  TTT_CHECK(entry.is_object(), input, "a view is neither a number nor a name", where);
+  TTT_CHECK(entry.is_object(), input, "a view is neither a number nor a name", where, kHint);
   const double index = number_field(entry, "index", where).value_or(-1);
   const std::optional<std::string> name = text_field(entry, "file", where);
   if (name.has_value())
     return by_name(*name, index >= 0 && index < 1e6 ? static_cast<int>(index) : -1);
-  TTT_CHECK(index >= 0 && index <= 1e6, input, "a view has no index", where);
+  TTT_CHECK(index >= 0 && index <= 1e6, input, "a view has no index", where, kHint);
   return static_cast<int>(index);
 }
 
@@ -71,7 +74,7 @@ ViewSelection read_selection(const Scene& scene, const std::string& file) {
   for (const auto& [key, list] : {std::pair{"inputs", &out.inputs}, {"targets", &out.targets}}) {
     const auto found = json.find(key);
     if (found == json.end()) continue;
-    TTT_CHECK(found->is_array(), input, fmt::format("{} is not a list", key), where);
+    TTT_CHECK(found->is_array(), input, fmt::format("{} is not a list", key), where, kHint);
     for (const Json& entry : *found) list->push_back(entry_index(entry, names, where));
   }
   check_selection(scene, out);

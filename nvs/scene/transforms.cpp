@@ -33,18 +33,25 @@ std::optional<double> lookup(const Level& frame, const Level& top, std::string_v
   return value.has_value() ? value : top.number(key);
 }
 
-double focal_from_angle(double size, double radians) {
-  return 0.5 * size / std::tan(radians / 2);
+/// The focal length of an angle between the borders, where `level` tells one under this key.
+std::optional<double> focal_from_angle(const Level& level, const std::string& key, double half_turn,
+                                       double size) {
+  const std::optional<double> angle = level.number(key);
+  if (!angle.has_value()) return {};
+  TTT_CHECK(
+      *angle > 0 && *angle < half_turn, input, fmt::format("{} is {:.6g}", key, *angle),
+      level.where,
+      fmt::format("it is an angle between 0 and {}", half_turn < 4 ? "pi radians" : "180 degrees"));
+  return 0.5 * size / std::tan(*angle / half_turn * std::numbers::pi / 2);
 }
 
 /// In instant-ngp's order: x_fov in degrees, fl_x, camera_angle_x in radians.
 std::optional<double> focal(const Level& level, char axis, double size) {
-  if (const auto degrees = level.number(fmt::format("{}_fov", axis)))
-    return focal_from_angle(size, *degrees * std::numbers::pi / 180);
+  constexpr double kHalfTurn = 180;
+  if (const auto pixels = focal_from_angle(level, fmt::format("{}_fov", axis), kHalfTurn, size))
+    return pixels;
   if (const auto pixels = level.number(fmt::format("fl_{}", axis))) return pixels;
-  if (const auto radians = level.number(fmt::format("camera_angle_{}", axis)))
-    return focal_from_angle(size, *radians);
-  return {};
+  return focal_from_angle(level, fmt::format("camera_angle_{}", axis), std::numbers::pi, size);
 }
 
 /// A level that tells one axis tells both.
@@ -100,11 +107,6 @@ Distortion read_distortion(const Level& frame, const Level& top, bool dl3dv) {
   return lens;
 }
 
-int size_of(const Level& frame, const Level& top, std::string_view key) {
-  const double value = lookup(frame, top, key).value_or(0);
-  return value >= 0 && value < 2e9 ? static_cast<int>(value) : -1;
-}
-
 void read_intrinsics(Frame& frame, const Level& own, const Level& top) {
   std::optional<std::pair<double, double>> focal = focals(own, frame);
   if (!focal.has_value()) focal = focals(top, frame);
@@ -153,7 +155,8 @@ World read_world(Scene& scene, const Json& file, const SceneOptions& options) {
   }
   world.scale = number_field(file, "applied_scale", printable(scene.path)).value_or(1);
   TTT_CHECK(std::isfinite(world.scale) && world.scale > 0, input,
-            "applied_scale is not a positive number", printable(scene.path));
+            "applied_scale is not a positive number", printable(scene.path),
+            "remove it, or keep the file's world");
   if (world.scale != 1) scene.notes.push_back("applied_scale is undone");
   return world;
 }
@@ -162,8 +165,8 @@ World read_world(Scene& scene, const Json& file, const SceneOptions& options) {
 Frame read_frame(const Level& own, const Level& top, const Scene& scene, PictureFinder& finder) {
   Frame frame;
   frame.name = text_field(own.object, "file_path", own.where).value_or("");
-  frame.width = size_of(own, top, "w");
-  frame.height = size_of(own, top, "h");
+  frame.width = side_of(lookup(own, top, "w"));
+  frame.height = side_of(lookup(own, top, "h"));
   const auto pose = own.object.find("transform_matrix");
   TTT_CHECK(pose != own.object.end(), input, "transform_matrix is missing", own.where);
   frame.world_to_camera = matrix_field(*pose, own.where);  // still the other way round

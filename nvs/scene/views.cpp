@@ -32,6 +32,13 @@ bool turned_by_scene(const Frame& frame, const Image& stored, int orientation) {
   return !fits(stored.width, stored.height) && fits(stored.height, stored.width);
 }
 
+/// Whether a picture is another size of the declared one, up to the rounding of its sides.
+bool same_shape(const Frame& frame, int width, int height) {
+  const double ratio = static_cast<double>(width) * frame.height / frame.width;
+  return std::abs(ratio - height) <= std::max(1.0, 0.02 * height) ||
+         std::abs(height / ratio * width - width) <= 1;
+}
+
 Intrinsics scaled(const Intrinsics& k, double x, double y) {
   return {k.fx * x, k.fy * y, k.cx * x, k.cy * y};
 }
@@ -77,6 +84,12 @@ View load_view(const Frame& frame, int index, const ViewOptions& options) {
     picture = apply_orientation(std::move(picture), stored.orientation);
   const int width = picture.colour.width;
   const int height = picture.colour.height;
+  // The official loader doesn't look at the declared size.
+  TTT_CHECK(options.reference_compat || same_shape(frame, width, height), input,
+            fmt::format("the picture has {}x{} pixels, and its camera is for {}x{}: another shape",
+                        width, height, frame.width, frame.height),
+            printable(frame.path),
+            "take the pictures that the cameras were made for, or correct width and height");
   Intrinsics k = stored_intrinsics(frame, width, height);
   PixelKind kind = stored.kind;
   if (!frame.distortion.identity()) {

@@ -64,6 +64,9 @@ class PerceptualLoss {
   std::string description_;
 };
 
+/// Memory that distances() takes beside weights and pictures: features of a pair at a time.
+constexpr std::int64_t kPerceptualBytesPerPixel = 2048;
+
 /// VGG16 halves pictures four times. Throws Error(usage) when nothing is left of this size.
 void check_perceptual_size(std::int64_t width, std::int64_t height);
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/weights/weight_file.h"
 #include "tests/apps/render_effects.h"
+#include "tests/support/lpips_weights.h"
 
 #include <ATen/ATen.h>
 
@@ -184,6 +185,43 @@ void add_results(Effects& effects) {
   };
 }
 
+void add_perceptual(Effects& effects) {
+  effects["lpips-weights"] = [] {
+    write_lpips_weights(bench() / "lpips.safetensors");
+    // Target 4 is an input, which the baseline shows in place of itself.
+    Arguments call{"--baseline", "nearest",   "--input-views", "0,4",         "--target-views",
+                   "4,5",        "--metrics", "l.json",        "--overwrite", "-o",
+                   "l"};
+    const auto without = bench().rows(call);
+    EXPECT_FALSE(without[0].contains("lpips"));
+    EXPECT_EQ(read_text_file(bench() / "l.json").find("lpips"), std::string::npos);
+    call.insert(call.end(), {"--lpips-weights", "lpips.safetensors"});
+    const auto rows = bench().rows(call);
+    EXPECT_EQ(rows[0]["lpips"], 0);
+    EXPECT_GT(rows[1]["lpips"].get<double>(), 0.01);
+    EXPECT_EQ(rows[1]["psnr"], without[1]["psnr"]);
+    const Json metrics = Json::parse(read_text_file(bench() / "l.json"));
+    EXPECT_EQ(metrics["views"][1]["lpips"], rows[1]["lpips"]);
+    EXPECT_NEAR(metrics["mean"]["lpips"].get<double>(), rows[1]["lpips"].get<double>() / 2, 1e-12);
+    EXPECT_EQ(rows.back()["scenes"][0]["mean"]["lpips"], metrics["mean"]["lpips"]);
+    call.insert(call.end(), {"--format", "csv"});
+    call.insert(call.begin(), {"ring", "-w", "tiny.safetensors", "--size", "32x24"});
+    EXPECT_TRUE(contains(bench().run(call).out, "psnr,ssim,lpips,file"));
+    call.back() = "table";
+    EXPECT_TRUE(contains(bench().run(call).out, "LPIPS 0.0000"));
+    EXPECT_GT(dry_run({"--lpips-weights", "lpips.safetensors"})["memory_mib"]["lpips"], 0);
+    const auto refused = [](const Arguments& more) {
+      return bench().run(plus({"ring", "-w", "tiny.safetensors", "-o", "x"}, more));
+    };
+    expect_error(refused({"--lpips-weights", "nosuch.pth"}), 3, "nosuch.pth");
+    expect_error(refused({"--lpips-weights", "tiny.safetensors"}), 3, "neither VGG16", "vgg.pth");
+    expect_error(refused({"--lpips-weights", "lpips.safetensors", "--size", "12"}), 2,
+                 "12x12 are too small", "16x16");
+    expect_error(refused({"--lpips-weights", "lpips.safetensors", "--path", "orbit"}), 2,
+                 "nothing is compared", "--metrics");
+  };
+}
+
 void add_running(Effects& effects) {
   effects["device"] = [] {
     EXPECT_EQ(bench().summary({"--device", "cpu", "--metrics", "d.json", "--overwrite"})["device"],
@@ -221,6 +259,7 @@ void add_running(Effects& effects) {
 void add_render_result_effects(Effects& effects) {
   add_state(effects);
   add_results(effects);
+  add_perceptual(effects);
   add_running(effects);
 }
 

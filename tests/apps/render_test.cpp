@@ -138,6 +138,47 @@ TEST(Render, EmptyAndOddCalls) {
   expect_error(bench().run({"tiny.safetensors", "-w", "tiny.safetensors", "-o", "x"}), 4, "");
   expect_error(bench().run({"ring", "-w", "tiny.safetensors", "-o", "x", "--input-views", "1,b"}),
                2, "--input-views");
+  expect_error(bench().run({"ring", "-w", "tiny.safetensors", "-o", "x", "--path", "obit"}), 2,
+               "no path or file of this name", "orbit");
+  expect_error(bench().run({"ring", "-w", "tiny.safetensors", "-o", "x", "--path", "nosuch.json"}),
+               4, "nosuch.json");
+  expect_error(bench().run({"ring", "-w", "tiny.safetensors", "-o", "x", "--path", "/dev/zero"}), 4,
+               "is a device", "name a file");
+  // It has no end.
+  expect_error(bench().run({"ring", "--config", "/dev/zero", "-o", "x"}), 2, "/dev/zero");
+}
+
+TEST(Render, NoFileIsWrittenTwice) {
+  const auto refused = [](const Arguments& more) {
+    expect_error(bench().run(plus({"ring", "-w", "tiny.safetensors"}, more)), 2,
+                 "name the same file", "its own");
+  };
+  refused({"--metrics", "one.json", "--save-selection", "./one.json"});
+  refused({"--tensors", "one.safetensors", "--save-state", "x/../one.safetensors"});
+  refused({"-o", "one", "--metrics", "one.run.json"});
+  EXPECT_FALSE(fs::exists(bench() / "one.json"));
+}
+
+TEST(Render, AnInterruptKeepsWhatIsMeasured) {
+  const Arguments arguments{"render",      "ring",
+                            "-w",          "tiny.safetensors",
+                            "--size",      "32x24",
+                            "--path",      "orbit",
+                            "--frames",    "1",
+                            "--metrics",   "part.json",
+                            "--backend",   "reference",
+                            "--overwrite", "--render-size",
+                            "128x96",      "--format",
+                            "jsonl",       "--input-views",
+                            "0",           "--target-views",
+                            "1-9"};
+  const ProgramResult result =
+      run_ttt({.arguments = arguments, .directory = bench().path(), .signal_after_lines = 2});
+  EXPECT_EQ(result.code, 130) << result.err;
+  const Json metrics = Json::parse(read_text_file(bench() / "part.json"));
+  EXPECT_GE(metrics["views"].size(), 1U);
+  EXPECT_LT(metrics["views"].size(), 9U);
+  EXPECT_EQ(result.json_lines().back()["scenes"][0]["measured"], metrics["views"].size());
 }
 
 TEST(Render, MemoryIsCheckedBeforeTheWork) {

@@ -162,6 +162,8 @@ void add_data_effects(Effects& effects, const Folder& folder) {
 
 void add_output_effects(Effects& effects, const Folder& folder) {
   effects["output"] = [=] {
+    write_text_file(folder->path("a_file"), "");
+    expect_error(run_ttt(folder->call("a_file")), 5, "can't create the folder", "another output");
     folder->weights("elsewhere", {"--overwrite"});
     EXPECT_TRUE(fs::exists(folder->path("elsewhere/log.jsonl")));
   };
@@ -277,9 +279,10 @@ void add_running_effects(Effects& effects, const Folder& folder) {
     EXPECT_FALSE(fs::exists(folder->path("none")));
   };
   effects["progress-fd"] = [=] {
-    EXPECT_TRUE(
-        contains(run_ttt(folder->call("progress", {"--overwrite", "--progress-fd", "2"})).err,
-                 "\"task\":\"train\""));
+    const std::string err =
+        run_ttt(folder->call("progress", {"--overwrite", "--progress-fd", "2"})).err;
+    EXPECT_TRUE(contains(err, "\"task\":\"train\"")) << err;
+    EXPECT_TRUE(contains(err, "\"note\":\"loss ")) << err;
   };
 }
 

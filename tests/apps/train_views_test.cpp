@@ -2,8 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/apps/train_support.h"
 #include "tests/apps/train_views_support.h"
+#include "tests/support/lpips_weights.h"
 
 #include <gtest/gtest.h>
+#include <spdlog/fmt/fmt.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -65,12 +67,15 @@ TEST(TrainViews, EvaluationAgreesWithRender) {
   const NovelViewFolder folder;
   folder.weights("run");
   const std::string weights = folder.path("run/checkpoints/step-00000003.safetensors");
+  const std::string lpips = folder.path("lpips.safetensors");
+  write_lpips_weights(lpips);
   const auto measured =
-      run_ttt(folder.call("measured", {"--evaluate", "--weights", weights, "--format", "json"}))
+      run_ttt(folder.call("measured", {"--evaluate", "--weights", weights, "--lpips-weights", lpips,
+                                       "--lpips", "0", "--format", "json"}))
           .json_lines()
           .at(0)["evaluation"];
   EXPECT_EQ(run_ttt(folder.call("none", {"--export-scenes", folder.path("exported")})).code, 0);
-  const auto psnr = [&](const Arguments& more) {
+  const auto mean = [&](const Arguments& more) {
     Arguments arguments{"render",         folder.path("exported/scene_000"),
                         "--weights",      weights,
                         "--input-views",  "0-2",
@@ -81,8 +86,11 @@ TEST(TrainViews, EvaluationAgreesWithRender) {
     arguments.insert(arguments.end(), more.begin(), more.end());
     const ProgramResult result = run_ttt(arguments);
     EXPECT_EQ(result.code, 0) << result.err;
-    return result.json_lines().back()["scenes"][0]["mean"]["psnr"].get<double>();
+    return result.json_lines().back()["scenes"][0]["mean"];
   };
+  const auto psnr = [&](const Arguments& more) { return mean(more)["psnr"].get<double>(); };
+  EXPECT_NEAR(mean({"--lpips-weights", lpips})["lpips"].get<double>(),
+              measured["lpips"].get<double>(), 1e-4);
   EXPECT_NEAR(psnr({}), measured["psnr"].get<double>(), 1e-3);
   EXPECT_NEAR(psnr({"--no-inner-update"}), measured["psnr_no_update"].get<double>(), 1e-3);
   EXPECT_NEAR(psnr({"--baseline", "nearest"}), measured["psnr_nearest_view"].get<double>(), 1e-3);
@@ -108,6 +116,18 @@ TEST(TrainViews, MistakesAreNamed) {
   folder.weights("run", {"--overwrite"});
   expect_error(call({"--resume", "--input-views", "2"}), 2, "views = 3 inputs", "--overwrite");
   expect_error(call({"--resume", "--size", "24"}), 2, "size = 16x16", "--overwrite");
+}
+
+TEST(TrainViews, ProgressTellsLossAndPsnr) {
+  const NovelViewFolder folder;
+  const std::string err = run_ttt(folder.call("run", {"--progress-fd", "2"})).err;
+  // The last report of the training is that of its last step.
+  const std::string row = read_text_file(folder.path("run/log.jsonl"));
+  const auto logged = nlohmann::json::parse(row.substr(0, row.find('\n')));
+  EXPECT_TRUE(
+      contains(err, fmt::format("\"note\":\"loss {:.4g}, psnr {:.4g}\"",
+                                logged["loss"].get<double>(), logged["psnr"].get<double>())))
+      << row << err;
 }
 
 TEST(TrainViews, PreviewsShowTheSamples) {

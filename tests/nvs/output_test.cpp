@@ -89,7 +89,18 @@ TEST(Metrics, ReportsHoldViewsAndMeans) {
   const std::string csv = metrics_csv(report);
   EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 5);
   EXPECT_NE(csv.find("2,\"images/a,\"\"b\"\".png\","), std::string::npos) << csv;
-  EXPECT_NE(metrics_table(report).find("40.00"), std::string::npos) << metrics_table(report);
+  EXPECT_FALSE(json["views"][0].contains("lpips") || json["mean"].contains("lpips"));
+}
+
+TEST(Metrics, PerceptualDistancesAreReportedWhereMeasured) {
+  MetricsReport report = report_of();
+  for (ViewMetrics& view : report.views) view.lpips = 0.25 * view.index;
+  const auto json = nlohmann::json::parse(metrics_json(report));
+  EXPECT_EQ(json["views"][2]["lpips"], 1.0);
+  EXPECT_EQ(json["mean"]["lpips"], 0.5);
+  const std::string csv = metrics_csv(report);
+  EXPECT_TRUE(csv.starts_with("index,file,psnr,ssim,lpips\n")) << csv;
+  EXPECT_TRUE(csv.ends_with(",0.5\n")) << csv;
 }
 
 TEST(Metrics, ExactViewsHaveNoFiniteNumber) {

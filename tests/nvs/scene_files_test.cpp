@@ -1,13 +1,8 @@
 // SPDX-FileCopyrightText: The ttt authors
 // SPDX-License-Identifier: Apache-2.0
 // Scene files as people have them: names that almost match, missing and damaged things.
-#include "tests/nvs/scene_files.h"
+#include "tests/nvs/scene_files_fixture.h"
 
-#include "core/error.h"
-#include "nvs/scene/scene.h"
-#include "tests/nvs/golden.h"
-
-#include <gtest/gtest.h>
 #include <spdlog/fmt/fmt.h>
 
 #include <cmath>
@@ -19,43 +14,6 @@ namespace {
 using nlohmann::json;
 using test::TempDir;
 using test::write_text;
-
-/// The error that reading gives.
-Error failure(const std::string& path, const SceneOptions& options = {}) {
-  try {
-    read_scene(path, options);
-  } catch (const Error& error) {
-    return error;
-  }
-  ADD_FAILURE() << "no error";
-  return Error(ErrorKind::internal, "no error");
-}
-
-bool mentions(const std::string& text, std::string_view part) {
-  return text.find(part) != std::string::npos;
-}
-
-bool warns(const Scene& scene, std::string_view part) {
-  for (const std::string& warning : scene.warnings)
-    if (mentions(warning, part)) return true;
-  return false;
-}
-
-class SceneFiles : public testing::Test {
- protected:
-  void SetUp() override { test::write_ring_pictures(folder_.path(), 4); }
-  std::string path() const { return folder_.path().string(); }
-  void write_transforms(const json& file) { write_text(folder_ / "transforms.json", file.dump()); }
-  /// One frame under that name.
-  Frame read_name(const std::string& name) {
-    json file = test::transforms_file(2);
-    file["frames"][0]["file_path"] = name;
-    write_transforms(file);
-    return read_scene(path()).frames[0];
-  }
-
-  TempDir folder_;
-};
 
 TEST_F(SceneFiles, NamesThatAlmostMatchAreFound) {
   for (const char* name :
@@ -564,6 +522,11 @@ TEST_F(ColmapFiles, BinaryFilesAreCheckedBeforeMemoryIsTaken) {
     Binary cut = good;
     cut.cameras.resize(length);
     EXPECT_EQ(error(cut).kind(), ErrorKind::input) << length;
+  }
+  for (std::string Binary::*file : {&Binary::cameras, &Binary::images}) {
+    Binary longer = good;
+    (longer.*file) += "more";
+    EXPECT_TRUE(mentions(error(longer).what(), "4 bytes follow after 1"));
   }
   for (const std::size_t at : {std::size_t{7}, good.images.size() - 25}) {
     Binary huge = good;

@@ -123,6 +123,13 @@ TEST(Selection, TooFewViewsAreRefused) {
   SelectionOptions options = options_of(InputChoice::first, 1, TargetChoice::every_nth);
   options.every_nth = 1;
   EXPECT_THROW(select_views(scene_of(4), options), Error);
+  options.every_nth = 8;
+  try {
+    select_views(scene_of(1), options);
+    ADD_FAILURE();
+  } catch (const Error& error) {
+    EXPECT_NE(error.message().find("no input is left"), std::string::npos) << error.what();
+  }
 }
 
 TEST(Selection, OfficialSplitsRefuseTheLeak) {

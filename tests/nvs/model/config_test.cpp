@@ -92,6 +92,13 @@ TEST(LvsmConfig, JsonRoundTrip) {
   EXPECT_EQ(nvs::config_from_json(nvs::config_to_json(config), "test"), config);
   for (const char* text : {"", "{}", "[]", "{\"patch_size\": \"x\"}"})
     EXPECT_THROW(nvs::config_from_json(text, "test"), Error) << text;
+  config.dim = 33;
+  try {
+    nvs::config_from_json(nvs::config_to_json(config), "test");
+    ADD_FAILURE();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::weights) << "the file is at fault: " << error.what();
+  }
 }
 
 TEST(LvsmConfig, PresetsHaveTheOfficialKeys) {

@@ -210,6 +210,19 @@ TEST(Renderer, RefusesWhatDoesNotFit) {
   EXPECT_THROW(LvsmRenderer(*model, {.dtype = at::kHalf}), Error);
 }
 
+TEST(Renderer, ValuesThatAreNoNumbersAreRefused) {
+  const auto model = random_model(small_lvsm());
+  const LvsmRenderer renderer(*model, {});
+  nvs::FastWeightMap state = renderer.initial_state();
+  state.begin()->second.weights.w1 = state.begin()->second.weights.w1.clone().fill_(NAN);
+  try {
+    renderer.render(state, random_views(1, 16, 24).cameras);
+    ADD_FAILURE();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::weights) << error.what();
+  }
+}
+
 TEST(Joint, GradientsReachEveryParameter) {
   const auto model = random_model(small_lvsm());
   model->to(torch::kDouble);

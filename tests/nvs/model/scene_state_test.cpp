@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 #include <torch/torch.h>
 
+#include <cmath>
 #include <fstream>
 
 namespace ttt::test {
@@ -21,8 +22,7 @@ nvs::SceneState made_state(const nvs::LvsmRenderer& renderer) {
   state.height = 16;
   state.views = 3;
   state.mode = "scene";
-  state.normalization.to_normal.linear(0, 1) = 0.25;
-  state.normalization.to_normal.translation = {1.0 / 3, -2, 3e-7};
+  state.normalization.to_normal = nvs::look_at({1.0 / 3, -2, 3e-7}, {}, {0, 0, 1});
   state.normalization.scale = 1.7;
   state.scene = "box \xC3\xA4";
   state.weights_hash = "abc";
@@ -108,10 +108,18 @@ TEST(SceneState, RefusesOtherAndDamagedFiles) {
   other.config.block[1].inter_multi = 4;
   nvs::save_scene_state(path, other);
   expect_refused(path);
-  other = state;
-  other.normalization.scale = 0;
-  nvs::save_scene_state(path, other);
-  expect_refused(path);
+  for (const double scale : {0.0, -1.0, 1e-300, 1e300, std::nan("")}) {
+    other = state;
+    other.normalization.scale = scale;
+    nvs::save_scene_state(path, other);
+    expect_refused(path);
+  }
+  for (const double value : {1e300, 0.0, 1.5}) {
+    other = state;
+    other.normalization.to_normal.linear(1, 1) = value;
+    nvs::save_scene_state(path, other);
+    expect_refused(path);
+  }
   nvs::save_scene_state(path, state);
   std::filesystem::resize_file(path, std::filesystem::file_size(path) - 100);
   expect_refused(path);
