@@ -103,13 +103,32 @@ void multiply_tile(const LeftRows& left, const void* rows, const void* panel, Pa
   }
 }
 
-/// out = tail(x P) for packed P [in, out]. Every tile is computed by one thread.
-void multiply_rows(const LinearRows& factor, const at::Tensor& panels, const LinearTail& tail,
-                   const at::Tensor& out) {
+/// A tile of a product: its place there, and its sums [rows, 64].
+struct Tile {
+  std::int64_t row = 0, column = 0;
+  std::int64_t rows = 0, columns = 0;
+  float* sums = nullptr;
+};
+
+/// Asks for what is read or written behind a product, so that it comes while that is computed.
+void prefetch(const LinearMatrix& matrix, std::int64_t rows, std::int64_t columns) {
+  constexpr std::int64_t kLine = 64;
+  if (matrix.data == nullptr) return;
+  const std::int64_t element = matrix.bf16 ? 2 : 4;
+  for (std::int64_t row = 0; row < rows; ++row)
+    for (std::int64_t byte = 0; byte < columns * element; byte += kLine)
+      __builtin_prefetch(static_cast<const char*>(matrix.data) + row * matrix.stride * element +
+                         byte);
+}
+
+/// The tiles of x P for packed P [in, columns]: before(tile), then after(tile) with its sums. Every
+/// tile is computed by one thread.
+template <typename Before, typename After>
+void multiply_tiles(const LinearRows& factor, const at::Tensor& panels, std::int64_t columns,
+                    const Before& before, const After& after) {
   const LeftRows left(factor, panels.scalar_type());
-  const std::int64_t rows = out.size(0), columns = out.size(1), count = panel_count(columns);
+  const std::int64_t rows = factor.x.size(0), count = panel_count(columns);
   const std::int64_t blocks = (rows + kTileRows - 1) / kTileRows;
-  const float* bias = tail.bias.defined() ? tail.bias.const_data_ptr<float>() : nullptr;
   const auto scratch_floats =
       static_cast<std::size_t>(kTileRows * kPanelColumns + left.scratch_floats());
   at::parallel_for(0, blocks * count, 1, [&](std::int64_t begin, std::int64_t end) {
@@ -118,22 +137,54 @@ void multiply_rows(const LinearRows& factor, const at::Tensor& panels, const Lin
     const void* from = nullptr;
     for (std::int64_t task = begin; task < end; ++task) {
       const std::int64_t block = task / count, panel = task % count;
-      const std::int64_t row = block * kTileRows, column = panel * kPanelColumns;
-      PanelProduct p;
-      p.rows = std::min(kTileRows, rows - row);
-      p.columns = std::min(kPanelColumns, columns - column);
-      p.c = sums;
-      if (block != current) from = left.rows(row, p.rows, sums + kTileRows * kPanelColumns);
+      Tile tile{block * kTileRows, panel * kPanelColumns};
+      tile.rows = std::min(kTileRows, rows - tile.row);
+      tile.columns = std::min(kPanelColumns, columns - tile.column);
+      tile.sums = sums;
+      if (block != current) from = left.rows(tile.row, tile.rows, sums + kTileRows * kPanelColumns);
       current = block;
+      before(tile);
+      PanelProduct p;
+      p.rows = tile.rows;
+      p.columns = tile.columns;
+      p.c = sums;
       multiply_tile(left, from,
                     offset(panels.const_data_ptr(), panel * panels.stride(0), left.bf16()), p);
-      kernels().finish({sums, kPanelColumns, p.rows, p.columns,
-                        bias == nullptr ? nullptr : bias + column, tail.activation,
-                        part_of(tail.residual, row, column), part_of(tail.before, row, column),
-                        part_of(out, row, column)});
+      after(tile);
     }
     release_products();
   });
+}
+
+/// out = tail(x P) for packed P [in, out].
+void multiply_rows(const LinearRows& factor, const at::Tensor& panels, const LinearTail& tail,
+                   const at::Tensor& out) {
+  const float* bias = tail.bias.defined() ? tail.bias.const_data_ptr<float>() : nullptr;
+  multiply_tiles(
+      factor, panels, out.size(1),
+      [&](const Tile& t) {
+        for (const at::Tensor& matrix : {tail.residual, tail.before, out})
+          prefetch(part_of(matrix, t.row, t.column), t.rows, t.columns);
+      },
+      [&](const Tile& t) {
+        kernels().finish({t.sums, kPanelColumns, t.rows, t.columns,
+                          bias == nullptr ? nullptr : bias + t.column, tail.activation,
+                          part_of(tail.residual, t.row, t.column),
+                          part_of(tail.before, t.row, t.column), part_of(out, t.row, t.column)});
+      });
+}
+
+/// out (+)= (x P)^T in float.
+void multiply_turned(const LinearRows& factor, const at::Tensor& panels, bool add,
+                     const at::Tensor& out) {
+  multiply_tiles(
+      factor, panels, out.size(0),
+      [&](const Tile& t) { prefetch(part_of(out, t.column, t.row), t.columns, t.rows); },
+      [&](const Tile& t) {
+        kernels().write_transposed(
+            {t.sums, kPanelColumns, t.rows, t.columns,
+             out.mutable_data_ptr<float>() + t.column * out.stride(0) + t.row, out.stride(0), add});
+      });
 }
 
 /// A matrix [depth, columns] as right factor.
@@ -191,17 +242,23 @@ at::Tensor gradient_before(const LinearSaved& saved, const at::Tensor& dout) {
   return out;
 }
 
-/// At B [m, n] of A [rows, m] and B [rows, n], in float. A is the one that is transposed.
+/// At B [m, n] of A [rows, m] and B [rows, n], in float.
 at::Tensor gram(const at::Tensor& a, const at::Tensor& b) {
   const at::ScalarType dtype = factor_dtype(a.scalar_type());
   at::Tensor sums = at::empty({a.size(1), b.size(1)}, a.options().dtype(at::kFloat));
   if (a.size(0) == 0) return sums.zero_();
+  // The narrower factor is transposed: that costs more than packing.
+  const bool turned = b.size(1) < a.size(1);
+  const at::Tensor &left = turned ? b : a, &right = turned ? a : b;
   for (std::int64_t row = 0; row < a.size(0); row += kGradientRows) {
     const std::int64_t count = std::min(kGradientRows, a.size(0) - row);
-    LinearTail tail;
-    if (row > 0) tail.residual = sums;
-    multiply_rows({transposed(a.narrow(0, row, count), dtype)},
-                  pack_rows(b.narrow(0, row, count), dtype), tail, sums);
+    const LinearRows factor{transposed(left.narrow(0, row, count), dtype)};
+    const at::Tensor panels = pack_rows(right.narrow(0, row, count), dtype);
+    if (turned) {
+      multiply_turned(factor, panels, row > 0, sums);
+    } else {
+      multiply_rows(factor, panels, {{}, {}, row > 0 ? sums : at::Tensor(), {}}, sums);
+    }
   }
   return sums;
 }
@@ -263,9 +320,7 @@ LinearGradients linear_backward(const LinearSaved& saved, const at::Tensor& dout
       multiply_rows({dz}, pack_rows(rows, factor_dtype(saved.x.scalar_type())), {}, result.dx);
   }
   if (!needs.weight) return result;
-  // The narrower factor is transposed: that costs more than packing.
-  const bool swapped = saved.x.size(1) < dz.size(1);
-  result.dweight = swapped ? gram(saved.x, dz).t() : gram(dz, saved.x);
+  result.dweight = gram(dz, saved.x);
   result.dbias = column_sums(dz);
   return result;
 }

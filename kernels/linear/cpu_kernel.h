@@ -44,6 +44,16 @@ struct LinearSlope {
   LinearMatrix dout, before, out;  ///< `before` is not read without activation
 };
 
+/// out [columns, rows] = sums transposed, or added to it.
+struct LinearTurnedTile {
+  const float* sums = nullptr;
+  std::int64_t sums_stride = 0;
+  std::int64_t rows = 0, columns = 0;
+  float* out = nullptr;
+  std::int64_t out_stride = 0;
+  bool add = false;
+};
+
 struct LinearKernels {
   void (*finish)(const LinearTile& tile);
   void (*slope)(const LinearSlope& slope);
@@ -51,6 +61,7 @@ struct LinearKernels {
   /// Sums of the columns of a matrix, [columns].
   void (*column_sums)(const LinearMatrix& matrix, std::int64_t rows, std::int64_t columns,
                       float* sums);
+  void (*write_transposed)(const LinearTurnedTile& tile);
 };
 
 namespace baseline {
