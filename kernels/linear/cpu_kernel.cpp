@@ -75,8 +75,10 @@ TTT_INLINE void write(const LinearMatrix& m, std::int64_t row, std::int64_t colu
   }
 }
 
+// By value: what is in registers can't be changed by the stores, so that questions about it leave
+// the loops.
 template <LinearActivation kActivation>
-void finish_with(const LinearTile& t) {
+void finish_with(LinearTile t) {
   for (std::int64_t row = 0; row < t.rows; ++row)
     for (std::int64_t c = 0; c < t.columns; c += kLanes) {
       const std::int64_t count = t.columns - c;
@@ -95,7 +97,7 @@ void finish(const LinearTile& tile) {
 }
 
 template <LinearActivation kActivation>
-void slope_with(const LinearSlope& s) {
+void slope_with(LinearSlope s) {
   for (std::int64_t row = 0; row < s.rows; ++row)
     for (std::int64_t c = 0; c < s.columns; c += kLanes) {
       const std::int64_t count = s.columns - c;
@@ -104,6 +106,23 @@ void slope_with(const LinearSlope& s) {
         d *= activation_slope<kActivation>(read(s.before, row, c, count));
       write(s.out, row, c, d, count);
     }
+}
+
+template <LinearActivation kActivation>
+void finish_hidden_with(HiddenTile t) {
+  for (std::int64_t row = 0; row < t.rows; ++row)
+    for (std::int64_t c = 0; c < t.columns; c += kLanes) {
+      const std::int64_t count = t.columns - c;
+      const Float z = read(t.before, row, c, count);
+      const Float d = load_up_to(t.sums + row * t.sums_stride + c, count);
+      write(t.values, row, c, activate<kActivation>(z), count);
+      write(t.gradient, row, c, d * activation_slope<kActivation>(z), count);
+    }
+}
+
+void finish_hidden(const HiddenTile& tile) {
+  with_activation(tile.activation,
+                  [&]<LinearActivation kActivation>() { finish_hidden_with<kActivation>(tile); });
 }
 
 void slope(const LinearSlope& arguments) {
@@ -152,7 +171,7 @@ void normalise(const LinearNormTile& t) {
   }
 }
 
-/// Sums of V vectors of columns, or of the first `count` columns of one.
+/// Adds the sums of V vectors of columns, or of the first `count` columns of one.
 template <int V>
 TTT_INLINE void sum_columns(const LinearMatrix& matrix, std::int64_t rows, std::int64_t column,
                             std::int64_t count, float* sums) {
@@ -169,11 +188,15 @@ TTT_INLINE void sum_columns(const LinearMatrix& matrix, std::int64_t rows, std::
     for (int v = 0; v < V; ++v) total[v] += part[v];
   }
 #pragma GCC unroll 4
-  for (int v = 0; v < V; ++v)
-    store_up_to(sums + column + v * kLanes, total[v], V > 1 ? kLanes : count);
+  for (int v = 0; v < V; ++v) {
+    float* const to = sums + column + v * kLanes;
+    const std::int64_t here = V > 1 ? kLanes : count;
+    store_up_to(to, load_up_to(to, here) + total[v], here);
+  }
 }
 
-void column_sums(const LinearMatrix& matrix, std::int64_t rows, std::int64_t columns, float* sums) {
+void add_column_sums(const LinearMatrix& matrix, std::int64_t rows, std::int64_t columns,
+                     float* sums) {
   constexpr int kVectors = 4;  // whole lines of memory
   std::int64_t c = 0;
   for (; c + kVectors * kLanes <= columns; c += kVectors * kLanes)
@@ -203,6 +226,7 @@ void write_transposed(const LinearTurnedTile& t) {
 }  // namespace
 
 extern const LinearKernels linear_kernels;
-const LinearKernels linear_kernels{finish, slope, normalise, column_sums, write_transposed};
+const LinearKernels linear_kernels{finish,          slope,         normalise,
+                                   add_column_sums, finish_hidden, write_transposed};
 
 }  // namespace ttt::ops::TTT_ISA
