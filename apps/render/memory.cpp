@@ -15,8 +15,6 @@
 namespace ttt::cli {
 namespace {
 
-constexpr double kMebibyte = 1024.0 * 1024.0;
-
 /// What measuring LPIPS needs; its weights are there already.
 std::int64_t perceptual_bytes(const RenderSetup& setup) {
   return setup.perceptual
@@ -64,10 +62,6 @@ nlohmann::ordered_json dry_run_row(const RenderSetup& setup, const RenderOptions
                                   ? static_cast<std::int64_t>(scene->selection.inputs.size())
                                   : 0;
   const nvs::MemoryEstimate need = estimate(setup, inputs, frames);
-  const std::optional<std::int64_t> available = memory_available();
-  const auto mebibytes = [](std::int64_t bytes) {
-    return significant(static_cast<double>(bytes) / kMebibyte, 6);
-  };
   using Json = nlohmann::ordered_json;
   Json row{{"schema", kSchema}, {"status", "dry-run"}};
   if (scene) {
@@ -85,7 +79,7 @@ nlohmann::ordered_json dry_run_row(const RenderSetup& setup, const RenderOptions
       {"residual", mebibytes(need.residual)},        {"state", mebibytes(need.state)},
       {"reconstruct", mebibytes(need.reconstruct)},  {"render", mebibytes(need.render)}};
   if (perceptual > 0) row["memory_mib"]["lpips"] = mebibytes(perceptual);
-  row["memory_available_mib"] = available ? Json(mebibytes(*available)) : Json(nullptr);
+  row["memory_available_mib"] = mebibytes(memory_available());
   return row;
 }
 
