@@ -36,7 +36,7 @@ TEST_F(SceneFiles, IntrinsicsAndSizesBeyondAllMeasureAreNamed) {
     write_transforms(file);
     return read_scene(path()).frames[0].problem;
   };
-  EXPECT_EQ(problem({}), "");
+  EXPECT_EQ(problem(json::object()), "");
   for (const double focal : {1e-300, 0.01, 1e6, 1e300})
     EXPECT_TRUE(mentions(problem({{"fl_x", focal}}), "focal length")) << focal;
   for (const double centre : {1e300, -1e9})

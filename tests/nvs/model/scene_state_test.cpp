@@ -116,7 +116,7 @@ TEST(SceneState, RefusesOtherAndDamagedFiles) {
   }
   for (const double value : {1e300, 0.0, 1.5}) {
     other = state;
-    other.normalization.to_normal.linear(1, 1) = value;
+    other.normalization.to_normal.linear(2, 1) = value;
     nvs::save_scene_state(path, other);
     expect_refused(path);
   }
