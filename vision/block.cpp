@@ -10,6 +10,11 @@
 #include <torch/torch.h>
 
 namespace ttt::vision {
+namespace {
+
+constexpr auto kGelu = ops::LinearActivation::gelu;
+
+}  // namespace
 
 Mlp::Mlp(std::int64_t dim, std::int64_t hidden, bool depthwise) {
   fc1_ = register_module("fc1", std::make_shared<layers::Linear>(dim, hidden));
@@ -19,10 +24,7 @@ Mlp::Mlp(std::int64_t dim, std::int64_t hidden, bool depthwise) {
 }
 
 at::Tensor Mlp::forward(const MixerInput& input, Grid grid, const ForwardContext& context) const {
-  constexpr auto kGelu = ops::LinearActivation::gelu;
-  if (!dwc_ && input.add_input && input.norm != nullptr &&
-      layers::add_feed_forward(input.x, *input.norm, *fc1_, kGelu, *fc2_, context.backend))
-    return input.x;
+  if (input.add_input && add_in_parts(input, grid, context.backend)) return input.x;
   at::Tensor hidden = fc1_->forward(input.x, {.activation = kGelu, .norm = input.fused_norm()},
                                     context.backend);               // [B,N,4C]
   if (dwc_) hidden = depthwise_gelu(hidden, *dwc_, grid, context);  // [B,N,4C]
@@ -31,6 +33,13 @@ at::Tensor Mlp::forward(const MixerInput& input, Grid grid, const ForwardContext
     return input.x;
   }
   return fc2_->forward(hidden, {.residual = input.residual()}, context.backend);  // [B,N,C]
+}
+
+bool Mlp::add_in_parts(const MixerInput& input, Grid grid, ops::Backend backend) const {
+  if (input.norm == nullptr) return false;
+  if (!dwc_) return layers::add_feed_forward(input.x, *input.norm, *fc1_, kGelu, *fc2_, backend);
+  return layers::add_depthwise_feed_forward(as_grid(input.x, grid),
+                                            {*input.norm, *fc1_, *dwc_, *fc2_}, backend);
 }
 
 void Mlp::initialize(at::Generator generator) {

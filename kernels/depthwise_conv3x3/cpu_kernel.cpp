@@ -2,31 +2,44 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/depthwise_conv3x3/cpu_kernel.h"
 
-#include "kernels/support/simd.h"
+#include "kernels/support/simd_gelu.h"
 
 namespace ttt::ops::TTT_ISA {
 namespace {
 
 // Outputs of a row that share the loads of their taps and inputs.
-constexpr int kBlock = 4;
+constexpr int kBlock = kLanes == 16 ? 7 : 4;  // there are 32 registers of 16 lanes, else 16
 
-template <typename T>
-TTT_INLINE Float finish(const DepthwiseRow& row, Float sum, const T* gradient,
-                        std::int64_t channel) {
+/// sums[n] = f(sums[n], n)
+template <int N, typename F>
+TTT_INLINE void for_each(Float (&sums)[N], const F& f) {
+#pragma GCC unroll 7
+  for (int n = 0; n < N; ++n) sums[n] = f(sums[n], n);
+}
+
+/// What follows the sums of N outputs of a row, from this channel on.
+template <typename T, int N>
+TTT_INLINE void finish(const DepthwiseRow& row, Float (&sums)[N], const T* gradient,
+                       std::int64_t channel) {
   const std::int64_t count = row.channels - channel;
+  const auto incoming = [&](int n) TTT_LAMBDA_INLINE {
+    return load_up_to(gradient + n * row.gradient_pixel + channel, count);
+  };
   switch (row.epilogue) {
     case DepthwiseEpilogue::relu:
-      return sum < 0.0F ? Float{} : sum;
+      return for_each(sums,
+                      [](Float sum, int) TTT_LAMBDA_INLINE { return sum < 0.0F ? Float{} : sum; });
     case DepthwiseEpilogue::gelu:
-      return gelu(sum);
+      return for_each(sums, [](Float sum, int) TTT_LAMBDA_INLINE { return gelu_as<T>(sum); });
     case DepthwiseEpilogue::relu_gradient:
-      return sum <= 0.0F ? Float{} : load_up_to(gradient + channel, count);
+      return for_each(sums, [&](Float sum, int n)
+                                TTT_LAMBDA_INLINE { return sum <= 0.0F ? Float{} : incoming(n); });
     case DepthwiseEpilogue::gelu_gradient:
-      return load_up_to(gradient + channel, count) * gelu_slope(sum);
+      return for_each(
+          sums, [&](Float sum, int n) TTT_LAMBDA_INLINE { return incoming(n) * gelu_slope(sum); });
     case DepthwiseEpilogue::none:
       break;
   }
-  return sum;
 }
 
 /// Outputs x .. x + N - 1 of the row. Pixels outside the grid are read from the row of zeros.
@@ -47,29 +60,27 @@ TTT_INLINE void outputs(const DepthwiseRow& row, std::int64_t x) {
                           : static_cast<const T*>(row.gradient) + x * row.gradient_pixel;
   const auto step = [&](std::int64_t c, const auto& read) TTT_LAMBDA_INLINE {
     Float sum[N];
-#pragma GCC unroll 4
+#pragma GCC unroll 7
     for (int n = 0; n < N; ++n) sum[n] = read(row.bias + c);
 #pragma GCC unroll 3
     for (int i = 0; i < 3; ++i) {
       Float values[kColumns];
-#pragma GCC unroll 9
+#pragma GCC unroll 15
       for (int j = 0; j < kColumns; ++j) values[j] = read(in[i][j] + c);
 #pragma GCC unroll 3
       for (int j = 0; j < 3; ++j) {
         const Float tap = read(row.taps + (i * 3 + j) * row.channels + c);
-#pragma GCC unroll 4
+#pragma GCC unroll 7
         for (int n = 0; n < N; ++n) sum[n] += values[n * Stride + j] * tap;
       }
       if (i == 1 && row.add_input) {
-#pragma GCC unroll 4
+#pragma GCC unroll 7
         for (int n = 0; n < N; ++n) sum[n] += values[n * Stride + 1];
       }
     }
-#pragma GCC unroll 4
-    for (int n = 0; n < N; ++n) {
-      const Float result = finish(row, sum[n], gradient + n * row.gradient_pixel, c);
-      store_up_to(out + n * row.out_pixel + c, result, row.channels - c);
-    }
+    finish(row, sum, gradient, c);
+#pragma GCC unroll 7
+    for (int n = 0; n < N; ++n) store_up_to(out + n * row.out_pixel + c, sum[n], row.channels - c);
   };
   std::int64_t c = 0;
   for (; c + kLanes <= row.channels; c += kLanes)
