@@ -42,6 +42,7 @@ using Int = std::int32_t __attribute__((vector_size(kLanes * 4)));
 using UInt = std::uint32_t __attribute__((vector_size(kLanes * 4)));
 using Word = std::uint16_t __attribute__((vector_size(kLanes * 2)));
 using UnalignedFloat = float __attribute__((vector_size(kLanes * 4), aligned(4), may_alias));
+using UnalignedUInt = std::uint32_t __attribute__((vector_size(kLanes * 4), aligned(2), may_alias));
 using UnalignedWord = std::uint16_t __attribute__((vector_size(kLanes * 2), aligned(2), may_alias));
 
 TTT_INLINE Float broadcast(float x) {
@@ -52,12 +53,14 @@ TTT_INLINE Float widen(Word words) {
   return reinterpret_cast<Float>(__builtin_convertvector(words, UInt) << 16);
 }
 
-/// To bfloat16, to nearest, ties to even; NaN stays NaN.
-TTT_INLINE Word narrow(Float x) {
+/// To bfloat16 in the upper half, to nearest, ties to even; NaN stays NaN. The lower half is junk.
+TTT_INLINE UInt round_to_bf16(Float x) {
   const UInt bits = reinterpret_cast<UInt>(x);
-  const UInt rounded = (bits + 0x7FFFU + ((bits >> 16) & 1U)) >> 16;
-  const UInt result = x == x ? rounded : UInt{} + 0x7FC0U;
-  return __builtin_convertvector(result, Word);
+  const UInt rounded = bits + 0x7FFFU + ((bits >> 16) & 1U);
+  return x == x ? rounded : UInt{} + 0x7FC00000U;
+}
+TTT_INLINE Word narrow(Float x) {
+  return __builtin_convertvector(round_to_bf16(x) >> 16, Word);
 }
 
 TTT_INLINE Float load(const float* p) {

@@ -35,15 +35,16 @@ at::Tensor behind_convolution(const at::Tensor& x) {
 }
 
 void expect_gelu(const at::Tensor& y, const at::Tensor& x, const std::string& where) {
-  // Rounding to bfloat16, and a fifth of that for the function; where the function vanishes on the
-  // left, an absolute error far below what a model computes with.
-  constexpr double kRelative = 1.2 / 256, kAbsolute = 3e-7;
+  // Rounding to bfloat16, and a fifth of that for the function.
+  constexpr double kRelative = 1.2 / 256;
+  // Where the function vanishes on the left: 1 + erf in float loses digits, the table doesn't.
+  const double absolute = cpu_isa() == CpuIsa::avx512 ? 5e-9 : 5e-7;
   const at::Tensor got = y.to(at::kFloat), from = x.to(at::kFloat);
   for (std::int64_t i = 0; i < x.numel(); ++i) {
     const double z = from.const_data_ptr<float>()[i];
     const double expected = 0.5 * z * std::erfc(-z / std::sqrt(2.0));
     const double error = std::abs(got.const_data_ptr<float>()[i] - expected);
-    ASSERT_LE(error, kRelative * std::abs(expected) + kAbsolute) << where << ": gelu(" << z << ")";
+    ASSERT_LE(error, kRelative * std::abs(expected) + absolute) << where << ": gelu(" << z << ")";
   }
 }
 
