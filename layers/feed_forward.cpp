@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "layers/feed_forward.h"
 
+#include "kernels/support/parallel.h"
+
 #include <ATen/Parallel.h>
-#include <ATen/ThreadLocalState.h>
 #include <torch/torch.h>
 
 #include <algorithm>
@@ -36,11 +37,7 @@ class GridBands {
 
   void add() const {
     const at::Tensor seams = find_seams();
-    const at::ThreadLocalState state;  // of this thread: no gradients are recorded
-    at::parallel_for(0, parts_, 1, [&](std::int64_t begin, std::int64_t end) {
-      const at::ThreadLocalStateGuard guard(state);
-      for (std::int64_t part = begin; part < end; ++part) add_part(part, seams);
-    });
+    ops::parallel_parts(parts_, [&](std::int64_t part) { add_part(part, seams); });
   }
 
  private:
