@@ -49,8 +49,27 @@ TTT_INLINE Float broadcast(float x) {
   return Float{} + x;
 }
 
+// GCC converts between vectors of 16 and 32 bits by halves; the processor does it in one step. (The
+// forms without a mask give a false warning.)
+#if defined(__AVX512F__)
+constexpr __mmask16 kAllLanes = 0xFFFF;
+TTT_INLINE UInt to_32_bits(Word words) {
+  return UInt(_mm512_maskz_cvtepu16_epi32(kAllLanes, __m256i(words)));
+}
+TTT_INLINE Word to_16_bits(UInt bits) {
+  return Word(_mm512_maskz_cvtepi32_epi16(kAllLanes, __m512i(bits)));
+}
+#else
+TTT_INLINE UInt to_32_bits(Word words) {
+  return __builtin_convertvector(words, UInt);
+}
+TTT_INLINE Word to_16_bits(UInt bits) {
+  return __builtin_convertvector(bits, Word);
+}
+#endif
+
 TTT_INLINE Float widen(Word words) {
-  return reinterpret_cast<Float>(__builtin_convertvector(words, UInt) << 16);
+  return reinterpret_cast<Float>(to_32_bits(words) << 16);
 }
 
 /// To bfloat16 in the upper half, to nearest, ties to even; NaN stays NaN. The lower half is junk.
@@ -60,7 +79,12 @@ TTT_INLINE UInt round_to_bf16(Float x) {
   return x == x ? rounded : UInt{} + 0x7FC00000U;
 }
 TTT_INLINE Word narrow(Float x) {
-  return __builtin_convertvector(round_to_bf16(x) >> 16, Word);
+  return to_16_bits(round_to_bf16(x) >> 16);
+}
+
+/// Elements of an even and of an odd row side by side, as bfloat16 products take them.
+TTT_INLINE Float paired(Word even, Word odd) {
+  return reinterpret_cast<Float>(to_32_bits(even) | to_32_bits(odd) << 16);
 }
 
 TTT_INLINE Float load(const float* p) {
@@ -139,7 +163,7 @@ TTT_INLINE void store_up_to(T* p, Float x, std::int64_t count) {
 
 TTT_INLINE Float square_root(Float x) {
 #if defined(__AVX512F__)
-  return Float(_mm512_maskz_sqrt_ps(first_lanes(16), __m512(x)));
+  return Float(_mm512_maskz_sqrt_ps(kAllLanes, __m512(x)));
 #elif defined(__AVX2__)
   return Float(_mm256_sqrt_ps(__m256(x)));
 #else
