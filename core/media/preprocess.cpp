@@ -62,6 +62,17 @@ Image resize_and_crop(const Image& image, const PreprocessOptions& options) {
   return resize_window(image, plan.width, plan.height, plan.crop, options.filter);
 }
 
+Image resize_and_crop(const ImagePart& part, const PreprocessOptions& options) {
+  const ResizePlan plan = plan_resize(part.whole_width, part.whole_height, options);
+  return resize_window(part, plan.width, plan.height, plan.crop, options.filter);
+}
+
+PixelRect preprocess_source(int image_width, int image_height, const PreprocessOptions& options) {
+  const ResizePlan plan = plan_resize(image_width, image_height, options);
+  return window_source(image_width, image_height, plan.width, plan.height, plan.crop,
+                       options.filter);
+}
+
 void normalize(const Image& image, const PreprocessOptions& options, float* chw) {
   const std::size_t plane =
       static_cast<std::size_t>(image.width) * static_cast<std::size_t>(image.height);
