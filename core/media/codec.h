@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "core/media/decode.h"
+#include "core/media/part.h"
 
 #include <cstdint>
 #include <span>

@@ -6,7 +6,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -72,15 +71,6 @@ SniffedFormat sniff_image_format(std::span<const std::uint8_t> bytes);
 /// Error(unsupported) for kinds of picture that we don't read.
 Image decode_image(std::span<const std::uint8_t> bytes, DecodeMode mode, std::string_view name,
                    DecodeLimits limits = {});
-
-/// Given the size of an upright picture, which of its pixels are needed.
-using NeededPixels = std::function<PixelRect(int width, int height)>;
-
-/// The same pixels, but at least those that are needed, which is faster for some files; damage to
-/// the others is found all the same. Exceptions of `needed` pass through.
-ImagePart decode_image_part(std::span<const std::uint8_t> bytes, DecodeMode mode,
-                            std::string_view name, const NeededPixels& needed,
-                            DecodeLimits limits = {});
 
 /// The same in photo mode, but with alpha kept apart and the orientation told instead of applied.
 StoredImage decode_stored_image(std::span<const std::uint8_t> bytes, std::string_view name,

@@ -37,15 +37,6 @@ struct PixelRect {
   int height = 0;
 };
 
-/// A part of a picture, and where in the whole it lies.
-struct ImagePart {
-  Image pixels;
-  int left = 0;
-  int top = 0;
-  int whole_width = 0;
-  int whole_height = 0;
-};
-
 /// Copies a rectangle that lies inside the picture. Throws Error(internal) otherwise.
 Image crop(const Image& image, PixelRect rect);
 

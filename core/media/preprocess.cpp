@@ -3,6 +3,7 @@
 #include "core/media/preprocess.h"
 
 #include "core/error.h"
+#include "core/media/part.h"
 
 #include <spdlog/fmt/fmt.h>
 

@@ -38,13 +38,8 @@ struct ResizePlan {
 /// for options out of range and Error(input) for a picture that is too long and thin.
 ResizePlan plan_resize(int image_width, int image_height, const PreprocessOptions& options);
 
-/// Scales and crops to options.width x options.height. Of a part of a picture, preprocess_source()
-/// must be there.
+/// Scales and crops to options.width x options.height.
 Image resize_and_crop(const Image& image, const PreprocessOptions& options);
-Image resize_and_crop(const ImagePart& part, const PreprocessOptions& options);
-
-/// The pixels of a picture that resize_and_crop() reads. Throws as plan_resize() does.
-PixelRect preprocess_source(int image_width, int image_height, const PreprocessOptions& options);
 
 /// (value / 255 - mean) / std in float32, rounded after each step as torchvision does, to planes:
 /// chw[(channel * height + y) * width + x].

@@ -3,6 +3,7 @@
 #include "core/media/resample.h"
 
 #include "core/error.h"
+#include "core/media/part.h"
 #include "core/media/resample_passes.h"
 
 #include <spdlog/fmt/fmt.h>

@@ -18,15 +18,6 @@ Image resize(const Image& image, int width, int height, ResizeFilter filter);
 Image resize_window(const Image& image, int width, int height, PixelRect window,
                     ResizeFilter filter);
 
-/// The same from a part of the picture. Throws Error(internal) when it lacks pixels of
-/// window_source().
-Image resize_window(const ImagePart& part, int width, int height, PixelRect window,
-                    ResizeFilter filter);
-
-/// The pixels of a picture that resize_window() reads.
-PixelRect window_source(int image_width, int image_height, int width, int height, PixelRect window,
-                        ResizeFilter filter);
-
 /// The window of a picture resized without a filter, as Pillow resizes pictures with a palette.
 Image resize_window_nearest(const Image& image, int width, int height, PixelRect window);
 

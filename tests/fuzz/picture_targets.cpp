@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: The ttt authors
 // SPDX-License-Identifier: Apache-2.0
-#include "core/media/decode.h"
 #include "core/media/orientation.h"
-#include "core/media/preprocess.h"
+#include "core/media/part.h"
 #include "tests/fuzz/checks.h"
 #include "tests/fuzz/target.h"
 

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: The ttt authors
 // SPDX-License-Identifier: Apache-2.0
 // A part of a picture must have the pixels, and a damaged file the errors, of the whole.
+#include "core/media/part.h"
+
 #include "core/error.h"
-#include "core/media/decode.h"
 #include "core/media/orientation.h"
-#include "core/media/preprocess.h"
 #include "tests/core/media/media_files.h"
 
 #include <gtest/gtest.h>
