@@ -3,6 +3,7 @@
 #pragma once
 
 #include "apps/bench/options.h"
+#include "core/cuda_graph/graph_runner.h"
 #include "core/device.h"
 #include "kernels/support/backend.h"
 
@@ -29,6 +30,7 @@ struct Subject {
 struct BenchPlan {
   std::vector<Subject> subjects;
   DeviceChoice device;
+  CudaGraphMode cuda_graph = CudaGraphMode::automatic;  ///< of classifiers' forward passes
 };
 
 /// Every combination of what is asked for. Throws Error(usage) for names and values that don't

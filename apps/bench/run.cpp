@@ -32,7 +32,9 @@ using Clock = std::chrono::steady_clock;
 class BenchRun {
  public:
   BenchRun(const BenchOptions& options, BenchPlan plan)
-      : options_(options), plan_(std::move(plan)), workshop_(plan_.device.device) {}
+      : options_(options),
+        plan_(std::move(plan)),
+        workshop_(plan_.device.device, plan_.cuda_graph) {}
 
   void measure_all(ResultSink& sink);
   Json summary(Clock::time_point start) const;
@@ -126,11 +128,9 @@ void BenchRun::measure_all(ResultSink& sink) {
 }
 
 Json BenchRun::describe() const {
-  return {{"device", plan_.device.device.str()},
-          {"device_reason", plan_.device.reason},
-          {"isa", ops::to_string(ops::cpu_isa())},
-          {"warm_up", options_.warm_up},
-          {"repetitions", options_.repetitions}};
+  return {{"device", plan_.device.device.str()}, {"device_reason", plan_.device.reason},
+          {"cuda_graph", options_.cuda_graph},   {"isa", ops::to_string(ops::cpu_isa())},
+          {"warm_up", options_.warm_up},         {"repetitions", options_.repetitions}};
 }
 
 Json BenchRun::summary(Clock::time_point start) const {

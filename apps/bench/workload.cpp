@@ -94,8 +94,10 @@ struct TrainingStep {
 
 }  // namespace
 
-Workshop::Workshop(c10::Device device)
-    : device_(device), novel_views_(std::make_shared<NovelViewShop>(device)) {}
+Workshop::Workshop(c10::Device device, CudaGraphMode cuda_graph)
+    : device_(device),
+      cuda_graph_(cuda_graph),
+      novel_views_(std::make_shared<NovelViewShop>(device)) {}
 
 Workload Workshop::make_op(const Subject& subject) const {
   const ops::OpCase op_case = find_case(find_op(subject.name), subject.op_case);
@@ -131,7 +133,8 @@ Workload Workshop::make_forward(const Subject& subject) {
                                   .model = subject.weights.empty() ? subject.name : "",
                                   .random_weights = subject.weights.empty(),
                                   .dtype = subject.dtype,
-                                  .device = device_}));
+                                  .device = device_,
+                                  .cuda_graph = cuda_graph_}));
     loaded_ = key;
   }
   check_free_memory(subject, classifier_->spec(), device_);

@@ -25,7 +25,7 @@ struct Workload {
 /// Makes workloads; keeps the last model, which a sweep asks for again.
 class Workshop {
  public:
-  explicit Workshop(c10::Device device);
+  Workshop(c10::Device device, CudaGraphMode cuda_graph);
   /// Throws Error(memory) when the pass would need more than is free.
   Workload make(const Subject& subject);
 
@@ -35,6 +35,7 @@ class Workshop {
   Workload make_training(const Subject& subject) const;
 
   c10::Device device_;
+  CudaGraphMode cuda_graph_;
   std::shared_ptr<vision::Classifier> classifier_;
   std::string loaded_;  ///< which it is
   std::shared_ptr<NovelViewShop> novel_views_;

@@ -148,6 +148,7 @@ void add_running(OptionTable& table, ClassifyOptions& options) {
   table.add_choice({.name = "dtype", .value = "TYPE", .help = "type to compute in"}, options.dtype,
                    {"fp32", "bf16", "fp16"});
   add_tf32(table, options.tf32);
+  add_cuda_graph(table, options.cuda_graph);
   table.add_switch(
       {.name = "deterministic",
        .help = "only operations that give the same bits each time; an error where there "

@@ -50,6 +50,7 @@ struct ClassifyOptions {
   std::string backend = "auto";
   std::string dtype = "fp32";
   bool tf32 = false;
+  std::string cuda_graph = "auto";
   bool deterministic = false;
   std::optional<std::int64_t> threads;
   std::int64_t batch = 8;

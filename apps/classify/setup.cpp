@@ -110,6 +110,7 @@ ClassifySetup set_up(const ClassifyOptions& options, bool with_hash) {
   configure_torch(options.threads, options.tf32);
   if (options.deterministic) make_deterministic();
   const DeviceChoice device = choose_device(options.device);
+  const CudaGraphMode cuda_graph = parse_cuda_graph_mode(options.cuda_graph);
   const std::uint64_t seed = choose_seed(options.seed);
   const c10::ScalarType dtype = vision::parse_compute_dtype(options.dtype);
   ClassifySetup setup{
@@ -121,7 +122,8 @@ ClassifySetup set_up(const ClassifyOptions& options, bool with_hash) {
                                               .allow_missing = options.allow_missing,
                                               .allow_unexpected = options.allow_unexpected,
                                               .dtype = dtype,
-                                              .device = device.device}),
+                                              .device = device.device,
+                                              .cuda_graph = cuda_graph}),
       .device = device,
       .dtype = dtype,
       .seed = seed};
@@ -177,6 +179,7 @@ Json describe(const ClassifySetup& setup, const ClassifyOptions& options) {
       {"backend", options.backend},
       {"dtype", options.dtype},
       {"tf32", options.tf32},
+      {"cuda_graph", options.cuda_graph},
       {"deterministic", options.deterministic},
       {"threads", at::get_num_threads()},
       {"batch", setup.job.batch},
