@@ -37,7 +37,7 @@ if [ -e assets/lvsm_procedural.safetensors ]; then
     --save-state "$out/scene.safetensors" --sheet "$out/views.png" --overwrite
   for movie in flight.gif flight.mp4; do
     "$ttt" render assets/samples/primitives --input-views 0-7 --state "$out/scene.safetensors" \
-      --path orbit --frames 60 --fps 20 -o "$out/$movie" --overwrite >/dev/null
+      --path orbit --frames 60 --fps 20 -o "$out/$movie" --overwrite --quiet >/dev/null
   done
   echo "new views beside the truth: $out/views.png"
   echo "fly-through: $out/flight.gif, $out/flight.mp4"

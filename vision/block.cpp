@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "vision/block.h"
 
+#include "kernels/linear/feed_forward.h"
 #include "layers/feed_forward.h"
 #include "layers/initialize.h"
 #include "vision/drop_path.h"
@@ -23,6 +24,10 @@ at::Tensor Mlp::forward(const MixerInput& input, Grid grid, const ForwardContext
   if (!dwc_ && input.add_input && input.norm != nullptr &&
       layers::add_feed_forward(input.x, *input.norm, *fc1_, kGelu, *fc2_, context.backend))
     return input.x;
+  if (!dwc_ && at::GradMode::is_enabled())
+    return ops::feed_forward(input.norm != nullptr ? input.norm->forward(input.x) : input.x,
+                             {fc1_->weight, fc1_->bias, fc2_->weight, fc2_->bias, kGelu},
+                             input.residual(), context.backend);
   at::Tensor hidden = fc1_->forward(input.x, {.activation = kGelu, .norm = input.fused_norm()},
                                     context.backend);               // [B,N,4C]
   if (dwc_) hidden = depthwise_gelu(hidden, *dwc_, grid, context);  // [B,N,4C]

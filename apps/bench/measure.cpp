@@ -7,12 +7,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <fstream>
 #include <limits>
-#include <malloc.h>
-#include <sstream>
-#include <string>
-#include <string_view>
 
 namespace ttt::cli {
 namespace {
@@ -26,25 +21,6 @@ double time_passes(const std::function<void()>& pass, std::int64_t count) {
   const Clock::time_point start = Clock::now();
   for (std::int64_t i = 0; i < count; ++i) pass();
   return std::chrono::duration<double>(Clock::now() - start).count() / static_cast<double>(count);
-}
-
-/// The largest resident set since the last restart, in bytes.
-std::optional<std::int64_t> peak_resident() {
-  constexpr std::string_view kLabel = "VmHWM:";
-  std::ifstream file("/proc/self/status");
-  for (std::string line; std::getline(file, line);) {
-    std::int64_t kibibytes = 0;
-    if (line.starts_with(kLabel) && std::istringstream(line.substr(kLabel.size())) >> kibibytes)
-      return kibibytes * 1024;
-  }
-  return std::nullopt;
-}
-
-bool restart_peak() {
-  ::malloc_trim(0);
-  std::ofstream file("/proc/self/clear_refs");
-  file << "5";  // the kernel's code for the peak of the resident set
-  return static_cast<bool>(file.flush());
 }
 
 }  // namespace
@@ -70,19 +46,6 @@ Samples measure(const std::function<void()>& pass, const MeasureOptions& options
     samples.seconds.push_back(time_passes(pass, samples.passes));
   std::sort(samples.seconds.begin(), samples.seconds.end());
   return samples;
-}
-
-PeakMemory::PeakMemory() {
-  if (restart_peak()) start_ = peak_resident();
-}
-
-std::optional<std::int64_t> PeakMemory::peak() const {
-  return start_ ? peak_resident() : std::nullopt;
-}
-
-std::optional<std::int64_t> PeakMemory::above_start() const {
-  const std::optional<std::int64_t> now = peak();
-  return now ? std::optional(std::max<std::int64_t>(0, *now - *start_)) : std::nullopt;
 }
 
 }  // namespace ttt::cli

@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <vector>
 
 namespace ttt::cli {
@@ -26,19 +25,5 @@ struct Samples {
 /// Runs and times passes. A sample of a short pass is the mean of several, so that the clock and
 /// one interruption don't decide. Stops early when the user interrupts.
 Samples measure(const std::function<void()>& pass, const MeasureOptions& options);
-
-/// What the process held at most between two points in time.
-class PeakMemory {
- public:
-  /// Gives free memory back to the system and starts to watch.
-  PeakMemory();
-  /// Bytes at the peak so far; nothing where the system doesn't tell.
-  std::optional<std::int64_t> peak() const;
-  /// The same without what was held at the start.
-  std::optional<std::int64_t> above_start() const;
-
- private:
-  std::optional<std::int64_t> start_;
-};
 
 }  // namespace ttt::cli

@@ -18,8 +18,6 @@
 namespace ttt::cli {
 namespace {
 
-constexpr double kMebibyte = 1024.0 * 1024.0;
-
 /// Cameras side by side that look along one axis, as far apart as the pictures of a scene.
 nvs::CameraTensors made_up_cameras(const Subject& subject, c10::Device device) {
   nvs::CameraTensors cameras;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apps/bench/rows.h"
 
+#include "apps/common/memory.h"
 #include "apps/common/text.h"
 #include "core/error.h"
 #include "kernels/support/cpu_isa.h"
@@ -14,15 +15,9 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr int kDigits = 5;
-constexpr double kMebibyte = 1024.0 * 1024.0;
 
 Json number(double value) {
   return value > 0 ? Json(significant(value, kDigits)) : Json(nullptr);
-}
-
-Json mebibytes(const std::optional<std::int64_t>& bytes) {
-  return bytes ? Json(significant(static_cast<double>(*bytes) / kMebibyte, kDigits))
-               : Json(nullptr);
 }
 
 Json count(std::int64_t value) {

@@ -5,6 +5,7 @@
 #include "apps/bench/roofline.h"
 #include "apps/bench/rows.h"
 #include "apps/bench/workload.h"
+#include "apps/common/memory.h"
 #include "apps/common/run_record.h"
 #include "apps/common/shared_options.h"
 #include "apps/common/small_sink.h"

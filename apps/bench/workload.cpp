@@ -22,7 +22,6 @@ namespace {
 
 using Tensors = std::vector<at::Tensor>;
 
-constexpr double kMebibyte = 1024.0 * 1024.0;
 /// A backward pass has two products for each of the forward pass.
 constexpr double kTrainingFactor = 3;
 constexpr double kLearningRate = 1e-4;

@@ -19,19 +19,13 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr double kMebibyte = 1024.0 * 1024.0;
-
 /// What --dry-run prints.
 std::string dry_run_text(const ClassifySetup& setup, const ClassifyOptions& options,
                          std::size_t pictures, ResultFormat format) {
-  const auto available = memory_available();
-  const auto mebibytes = [](std::int64_t bytes) {
-    return significant(static_cast<double>(bytes) / kMebibyte, 6);
-  };
   Json result{{"schema", kSchema}, {"status", "dry-run"}, {"pictures", pictures}};
   result.update(describe(setup, options));
   result["memory_mib"] = mebibytes(memory_need(setup, pictures));
-  result["memory_available_mib"] = available ? Json(mebibytes(*available)) : Json(nullptr);
+  result["memory_available_mib"] = mebibytes(memory_available());
   if (format == ResultFormat::jsonl) return dump_json(result) + "\n";
   if (format == ResultFormat::json) return dump_json(result, 2) + "\n";
   std::string text;

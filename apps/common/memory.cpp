@@ -2,8 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apps/common/memory.h"
 
+#include "apps/common/text.h"
+#include "core/tensor_pool.h"
+
 #include <algorithm>
 #include <fstream>
+#include <malloc.h>
 #include <sstream>
 #include <string>
 
@@ -21,7 +25,27 @@ std::optional<std::int64_t> number_in(const std::string& path, const std::string
   return std::nullopt;
 }
 
+/// The largest resident set since the last restart, in bytes.
+std::optional<std::int64_t> peak_resident() {
+  const std::optional<std::int64_t> kibibytes = number_in("/proc/self/status", "VmHWM:");
+  return kibibytes ? std::optional(*kibibytes * 1024) : std::nullopt;
+}
+
+bool restart_peak() {
+  ::malloc_trim(0);
+  trim_tensor_pool();
+  std::ofstream file("/proc/self/clear_refs");
+  file << "5";  // the kernel's code for the peak of the resident set
+  return static_cast<bool>(file.flush());
+}
+
 }  // namespace
+
+nlohmann::ordered_json mebibytes(std::optional<std::int64_t> bytes) {
+  constexpr int kDigits = 6;
+  if (!bytes) return nullptr;
+  return significant(static_cast<double>(*bytes) / kMebibyte, kDigits);
+}
 
 std::optional<std::int64_t> memory_available() {
   const std::optional<std::int64_t> kibibytes = number_in("/proc/meminfo", "MemAvailable:");
@@ -34,6 +58,19 @@ std::optional<std::int64_t> memory_available() {
   if (limit && used)
     available = std::min(available, std::max<std::int64_t>(0, *limit - *used + cache.value_or(0)));
   return available;
+}
+
+PeakMemory::PeakMemory() {
+  if (restart_peak()) start_ = peak_resident();
+}
+
+std::optional<std::int64_t> PeakMemory::peak() const {
+  return start_ ? peak_resident() : std::nullopt;
+}
+
+std::optional<std::int64_t> PeakMemory::above_start() const {
+  const std::optional<std::int64_t> now = peak();
+  return now ? std::optional(std::max<std::int64_t>(0, *now - *start_)) : std::nullopt;
 }
 
 }  // namespace ttt::cli

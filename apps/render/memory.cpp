@@ -15,8 +15,6 @@
 namespace ttt::cli {
 namespace {
 
-constexpr double kMebibyte = 1024.0 * 1024.0;
-
 nvs::MemoryEstimate estimate(const RenderSetup& setup, std::int64_t inputs, std::int64_t frames) {
   return nvs::estimate_memory(
       setup.config,
@@ -56,10 +54,6 @@ nlohmann::ordered_json dry_run_row(const RenderSetup& setup, const RenderOptions
                                   ? static_cast<std::int64_t>(scene->selection.inputs.size())
                                   : 0;
   const nvs::MemoryEstimate need = estimate(setup, inputs, frames);
-  const std::optional<std::int64_t> available = memory_available();
-  const auto mebibytes = [](std::int64_t bytes) {
-    return significant(static_cast<double>(bytes) / kMebibyte, 6);
-  };
   using Json = nlohmann::ordered_json;
   Json row{{"schema", kSchema}, {"status", "dry-run"}};
   if (scene) {
@@ -78,7 +72,7 @@ nlohmann::ordered_json dry_run_row(const RenderSetup& setup, const RenderOptions
                        {"state", mebibytes(need.state)},
                        {"reconstruct", mebibytes(need.reconstruct)},
                        {"render", mebibytes(need.render)}};
-  row["memory_available_mib"] = available ? Json(mebibytes(*available)) : Json(nullptr);
+  row["memory_available_mib"] = mebibytes(memory_available());
   return row;
 }
 

@@ -3,6 +3,7 @@
 #include "apps/render/run.h"
 
 #include "apps/common/console.h"
+#include "apps/common/memory.h"
 #include "apps/common/output.h"
 #include "apps/common/report_error.h"
 #include "apps/common/text.h"
@@ -54,7 +55,7 @@ class RenderRun {
   void find_scenes();
   int dry_run(const RenderSetup& setup);
   void run_scene(const RenderJob& job, std::size_t index);
-  void finish(const RenderSetup& setup);
+  void finish(const RenderSetup& setup, const PeakMemory& memory);
 
   const OptionTable& table_;
   const RenderOptions& options_;
@@ -103,11 +104,12 @@ int RenderRun::run() {
   seed_ = setup.seed;
   if (options_.dry_run) return dry_run(setup);
   announce(setup, options_);
+  const PeakMemory memory;
   ProgressDisplay display(progress);
   sink_ = make_stream_sink("", make_render_renderer(choose_format(options_.format, "")));
   const RenderJob job{table_, options_, setup, *sink_, display.callback()};
   for (std::size_t i = 0; i < paths_.size() && !interrupted_; ++i) run_scene(job, i);
-  finish(setup);
+  finish(setup, memory);
   return 0;
 }
 
@@ -169,7 +171,7 @@ void RenderRun::run_scene(const RenderJob& job, std::size_t index) {
   }
 }
 
-void RenderRun::finish(const RenderSetup& setup) {
+void RenderRun::finish(const RenderSetup& setup, const PeakMemory& memory) {
   const BuildInfo& build = build_info();
   Json summary{{"schema", kSchema}, {"status", "summary"}, {"command", "render"}};
   summary["scenes"] = summaries_;
@@ -181,6 +183,8 @@ void RenderRun::finish(const RenderSetup& setup) {
   const std::chrono::duration<double, std::milli> elapsed =
       std::chrono::steady_clock::now() - start_;
   summary["total_time_ms"] = significant(elapsed.count(), 6);
+  summary["memory_mib"] = {{"loaded", mebibytes(memory.start())},
+                           {"peak_above_loaded", mebibytes(memory.above_start())}};
   summary["version"] = build.version;
   summary["commit"] = build.commit;
   summary.update(describe(setup, options_));

@@ -7,6 +7,7 @@
 // accumulation dtype, and any strides; the bias [out] is contiguous in the accumulation dtype, or
 // undefined.
 
+#include "kernels/linear/feed_forward.h"
 #include "kernels/linear/linear.h"
 
 #include <optional>
@@ -45,6 +46,30 @@ struct LinearNeeds {
   bool x = true, weight = true;
 };
 
+/// What a pair of maps writes, [rows, ...].
+struct FeedForwardResult {
+  at::Tensor out;
+  at::Tensor residual;  ///< [rows, out] or undefined
+  at::Tensor before;    ///< as LinearTail::before, of the first map
+};
+
+struct FeedForwardSaved {
+  at::Tensor x, first_weight, second_weight;
+  at::Tensor before;
+  LinearActivation activation = LinearActivation::none;
+};
+
+struct FeedForwardNeeds {
+  bool x = true, first = true, second = true;
+};
+
+/// x in its own dtype, the others in the accumulation dtype; undefined if not needed.
+struct FeedForwardGradients {
+  at::Tensor x;
+  at::Tensor first_weight, first_bias;
+  at::Tensor second_weight, second_bias;
+};
+
 namespace reference {
 void linear(const LinearRows& rows, const at::Tensor& weight, const LinearTail& tail,
             const at::Tensor& out);
@@ -63,6 +88,11 @@ void linear(const LinearRows& rows, const at::Tensor& weight, const LinearTail& 
             const at::Tensor& out);
 LinearGradients linear_backward(const LinearSaved& saved, const at::Tensor& dout,
                                 const LinearNeeds& needs);
+/// The hidden layer exists for some rows at a time; its values are bit for bit those of linear().
+void feed_forward(const at::Tensor& x, const FeedForwardMaps& maps, const FeedForwardResult& to);
+/// The hidden layer is computed again from `before`.
+FeedForwardGradients feed_forward_backward(const FeedForwardSaved& saved, const at::Tensor& dout,
+                                           const FeedForwardNeeds& needs);
 }  // namespace cpu
 
 namespace cuda {

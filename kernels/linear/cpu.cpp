@@ -1,239 +1,79 @@
 // SPDX-FileCopyrightText: The ttt authors
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/linear/backends.h"
-#include "kernels/linear/cpu_kernel.h"
-#include "kernels/support/cpu_gemm.h"
-#include "kernels/support/cpu_isa.h"
-#include "kernels/support/scratch.h"
+#include "kernels/linear/cpu_products.h"
 
 #include <ATen/ATen.h>
 
 #include <algorithm>
-#include <cstring>
+#include <tuple>
 
 namespace ttt::ops::cpu {
 namespace {
 
-// A tile of sums [128, 64] stays in the first-level cache, its rows of x in the second.
-constexpr std::int64_t kTileRows = 128;
-constexpr std::int64_t kDepth = 768;          // of one product: its panel stays there too
-constexpr std::int64_t kGradientRows = 4096;  // rows whose transposed copies are held at a time
-
-const LinearKernels& kernels() {
-  return select_kernels(baseline::linear_kernels, avx2::linear_kernels, avx512::linear_kernels);
-}
-
-/// The dtype in which factors are multiplied.
-at::ScalarType factor_dtype(at::ScalarType activations) {
-  return activations == at::kBFloat16 && has_bfloat16_products() ? at::kBFloat16 : at::kFloat;
-}
-
-PackSource source_of(const at::Tensor& rows) {
-  return {rows.const_data_ptr(), rows.stride(0), rows.size(0), rows.size(1),
-          rows.scalar_type() == at::kBFloat16};
-}
-
-const void* offset(const void* data, std::int64_t elements, bool bf16) {
-  return static_cast<const char*>(data) + elements * (bf16 ? 2 : 4);
-}
-
-/// A matrix from (row, column) on; none for an undefined tensor.
-LinearMatrix part_of(const at::Tensor& matrix, std::int64_t row, std::int64_t column) {
-  if (!matrix.defined()) return {};
-  const bool bf16 = matrix.scalar_type() == at::kBFloat16;
-  const void* data = offset(matrix.const_data_ptr(), row * matrix.stride(0) + column, bf16);
-  return {const_cast<void*>(data), matrix.stride(0), bf16};
-}
-
-/// The rows of a product's left factor, a tile at a time: in place, or as a copy that is
-/// normalised, in another dtype, or with an even number of columns, which bfloat16 needs.
-class LeftRows {
- public:
-  LeftRows(const LinearRows& rows, at::ScalarType dtype)
-      : source_(source_of(rows.x)), norm_(rows.norm), bf16_(dtype == at::kBFloat16) {
-    depth_ = bf16_ ? round_up(source_.columns, 2) : source_.columns;
-    copies_ = norm_.defined() || source_.bf16 != bf16_ || depth_ != source_.columns;
-    stride_ = copies_ ? round_up(depth_, 2) : source_.stride;
-  }
-  bool bf16() const { return bf16_; }
-  std::int64_t depth() const { return depth_; }
-  std::int64_t stride() const { return stride_; }
-  std::int64_t scratch_floats() const { return copies_ ? kTileRows * stride_ : 0; }
-  const void* rows(std::int64_t first, std::int64_t count, float* scratch) const {
-    const void* from = offset(source_.data, first * source_.stride, source_.bf16);
-    if (!copies_) return from;
-    if (norm_.defined()) {
-      const float* bias = norm_.bias.defined() ? norm_.bias.const_data_ptr<float>() : nullptr;
-      kernels().normalise({count,
-                           source_.columns,
-                           {const_cast<void*>(from), source_.stride, source_.bf16},
-                           {scratch, stride_, bf16_},
-                           norm_.weight.const_data_ptr<float>(),
-                           bias,
-                           static_cast<float>(norm_.epsilon)});
-      return scratch;
-    }
-    if (depth_ != source_.columns) std::memset(scratch, 0, sizeof(float) * kTileRows * depth_);
-    gemm_kernels().convert({from, source_.stride, count, source_.columns, source_.bf16}, scratch,
-                           stride_, bf16_);
-    return scratch;
-  }
-
- private:
-  PackSource source_;
-  LinearNorm norm_;
-  bool bf16_;
-  bool copies_ = false;
-  std::int64_t depth_ = 0, stride_ = 0;
-};
-
-/// Sums [rows, up to 64] of one panel.
-void multiply_tile(const LeftRows& left, const void* rows, const void* panel, PanelProduct p) {
-  if (left.depth() == 0) std::memset(p.c, 0, sizeof(float) * p.rows * kPanelColumns);
-  p.a_stride = left.stride();
-  p.b_stride = panel_elements(left.depth());
-  p.c_stride = p.c_panel_stride = kPanelColumns;
-  p.bf16 = left.bf16();
-  for (std::int64_t k = 0; k < left.depth(); k += kDepth) {
-    p.depth = std::min(kDepth, left.depth() - k);
-    p.a = offset(rows, k, p.bf16);
-    p.b = offset(panel, k * kPanelColumns, p.bf16);
-    p.add = k > 0;
-    multiply(p);
-  }
-}
-
-/// out = tail(x P) for packed P [in, out]. Every tile is computed by one thread.
-void multiply_rows(const LinearRows& factor, const at::Tensor& panels, const LinearTail& tail,
-                   const at::Tensor& out) {
-  const LeftRows left(factor, panels.scalar_type());
-  const std::int64_t rows = out.size(0), columns = out.size(1), count = panel_count(columns);
-  const std::int64_t blocks = (rows + kTileRows - 1) / kTileRows;
-  const float* bias = tail.bias.defined() ? tail.bias.const_data_ptr<float>() : nullptr;
-  const auto scratch_floats =
-      static_cast<std::size_t>(kTileRows * kPanelColumns + left.scratch_floats());
-  at::parallel_for(0, blocks * count, 1, [&](std::int64_t begin, std::int64_t end) {
-    float* const sums = thread_scratch(scratch_floats);
-    std::int64_t current = -1;
-    const void* from = nullptr;
-    for (std::int64_t task = begin; task < end; ++task) {
-      const std::int64_t block = task / count, panel = task % count;
-      const std::int64_t row = block * kTileRows, column = panel * kPanelColumns;
-      PanelProduct p;
-      p.rows = std::min(kTileRows, rows - row);
-      p.columns = std::min(kPanelColumns, columns - column);
-      p.c = sums;
-      if (block != current) from = left.rows(row, p.rows, sums + kTileRows * kPanelColumns);
-      current = block;
-      multiply_tile(left, from,
-                    offset(panels.const_data_ptr(), panel * panels.stride(0), left.bf16()), p);
-      kernels().finish({sums, kPanelColumns, p.rows, p.columns,
-                        bias == nullptr ? nullptr : bias + column, tail.activation,
-                        part_of(tail.residual, row, column), part_of(tail.before, row, column),
-                        part_of(out, row, column)});
-    }
-    release_products();
-  });
-}
-
-/// A matrix [depth, columns] as right factor.
-at::Tensor pack_rows(const at::Tensor& matrix, at::ScalarType dtype) {
-  const std::int64_t panels = panel_count(matrix.size(1));
-  const at::Tensor out =
-      at::empty({panels, panel_elements(matrix.size(0))}, matrix.options().dtype(dtype));
-  const bool bf16 = dtype == at::kBFloat16;
-  const PackSource source = source_of(matrix);
-  parallel_tasks(panels, [&](std::int64_t panel) {
-    PackSource part = source;
-    part.data = offset(source.data, panel * kPanelColumns, source.bf16);
-    part.columns = std::min(kPanelColumns, source.columns - panel * kPanelColumns);
-    gemm_kernels().pack(
-        part, 1, out.stride(0),
-        const_cast<void*>(offset(out.const_data_ptr(), panel * out.stride(0), bf16)), bf16);
-  });
-  return out;
-}
-
-/// The transpose of a matrix [rows, columns] as left factor, [columns, rows rounded up to even].
-at::Tensor transposed(const at::Tensor& matrix, at::ScalarType dtype) {
-  const PackSource source = source_of(matrix);
-  const std::int64_t stride = round_up(source.rows, 2);
-  const at::Tensor out = at::empty({source.columns, stride}, matrix.options().dtype(dtype));
-  const bool bf16 = dtype == at::kBFloat16;
-  parallel_tasks(panel_count(source.columns), [&](std::int64_t task) {
-    const std::int64_t first = task * kPanelColumns;
-    PackSource part = source;
-    part.data = offset(source.data, first, source.bf16);
-    part.columns = std::min(kPanelColumns, source.columns - first);
-    gemm_kernels().transpose(
-        part, const_cast<void*>(offset(out.const_data_ptr(), first * stride, bf16)), stride, bf16);
-  });
-  return bf16 ? out : out.narrow(1, 0, source.rows);
-}
+constexpr std::int64_t kSlopeRows = 64;  // of a task
+// Rows between two maps at a time: enough that a call costs nothing beside its products, few enough
+// that they stay in the second-level cache.
+constexpr std::int64_t kHiddenRows = 256;
 
 /// The gradient before the activation, in the dtype of x.
 at::Tensor gradient_before(const LinearSaved& saved, const at::Tensor& dout) {
   if (saved.activation == LinearActivation::none && dout.scalar_type() == saved.x.scalar_type())
     return dout;
   at::Tensor out = at::empty(dout.sizes(), saved.x.options());
-  constexpr std::int64_t kRows = 64;
-  parallel_tasks((dout.size(0) + kRows - 1) / kRows, [&](std::int64_t task) {
-    const std::int64_t row = task * kRows;
+  parallel_tasks((dout.size(0) + kSlopeRows - 1) / kSlopeRows, [&](std::int64_t task) {
+    const std::int64_t row = task * kSlopeRows;
     LinearSlope slope;
-    slope.rows = std::min(kRows, dout.size(0) - row);
+    slope.rows = std::min(kSlopeRows, dout.size(0) - row);
     slope.columns = dout.size(1);
     slope.activation = saved.activation;
     slope.dout = part_of(dout, row, 0);
     if (saved.activation != LinearActivation::none) slope.before = part_of(saved.before, row, 0);
     slope.out = part_of(out, row, 0);
-    kernels().slope(slope);
+    linear_kernels().slope(slope);
   });
   return out;
 }
 
-/// At B [m, n] of A [rows, m] and B [rows, n], in float. A is the one that is transposed.
-at::Tensor gram(const at::Tensor& a, const at::Tensor& b) {
-  const at::ScalarType dtype = factor_dtype(a.scalar_type());
-  at::Tensor sums = at::empty({a.size(1), b.size(1)}, a.options().dtype(at::kFloat));
-  if (a.size(0) == 0) return sums.zero_();
-  for (std::int64_t row = 0; row < a.size(0); row += kGradientRows) {
-    const std::int64_t count = std::min(kGradientRows, a.size(0) - row);
-    LinearTail tail;
-    if (row > 0) tail.residual = sums;
-    multiply_rows({transposed(a.narrow(0, row, count), dtype)},
-                  pack_rows(b.narrow(0, row, count), dtype), tail, sums);
-  }
-  return sums;
-}
+/// What the second map's backward pass gives the first one, [rows, hidden].
+struct HiddenLayer {
+  at::Tensor values;    ///< activation(before), as the forward pass had it
+  at::Tensor gradient;  ///< before the activation
+};
 
-at::Tensor column_sums(const at::Tensor& matrix) {
-  at::Tensor sums = at::empty({matrix.size(1)}, matrix.options().dtype(at::kFloat));
-  float* const to = sums.mutable_data_ptr<float>();
-  parallel_tasks(panel_count(matrix.size(1)), [&](std::int64_t panel) {
-    const std::int64_t column = panel * kPanelColumns;
-    kernels().column_sums(part_of(matrix, 0, column), matrix.size(0),
-                          std::min(kPanelColumns, matrix.size(1) - column), to + column);
-  });
-  return sums;
+HiddenLayer hidden_layer(const FeedForwardSaved& saved, const at::Tensor& dout) {
+  HiddenLayer hidden{at::empty_like(saved.before), at::empty_like(saved.before)};
+  const at::Tensor& weight = saved.second_weight;
+  const at::Tensor rows = weight.stride(1) == 1 ? weight : weight.contiguous();
+  multiply_tiles(
+      {dout}, pack_rows(rows, factor_dtype(dout.scalar_type())), saved.before.size(1),
+      [&](const ProductTile& t) {
+        for (const at::Tensor& matrix : {saved.before, hidden.values, hidden.gradient})
+          prefetch(part_of(matrix, t.row, t.column), t.rows, t.columns);
+      },
+      [&](const ProductTile& t) {
+        linear_kernels().finish_hidden({t.sums, kPanelColumns, t.rows, t.columns, saved.activation,
+                                        part_of(saved.before, t.row, t.column),
+                                        part_of(hidden.values, t.row, t.column),
+                                        part_of(hidden.gradient, t.row, t.column)});
+      });
+  return hidden;
 }
 
 }  // namespace
 
 at::Tensor pack_linear(const at::Tensor& weight, at::ScalarType dtype) {
   const at::Tensor rows = weight.stride(1) == 1 ? weight : weight.contiguous();
-  const std::int64_t panels = panel_count(rows.size(0));
   const at::ScalarType factors = factor_dtype(dtype);
-  at::Tensor out = at::empty({panels, panel_elements(rows.size(1))}, rows.options().dtype(factors));
-  const bool bf16 = factors == at::kBFloat16;
-  const PackSource source = source_of(rows);
-  parallel_tasks(panels, [&](std::int64_t panel) {
-    const std::int64_t first = panel * kPanelColumns;
-    PackSource part = source;
-    part.data = offset(source.data, first * source.stride, source.bf16);
-    part.rows = std::min(kPanelColumns, source.rows - first);
-    gemm_kernels().pack_transposed(
-        part, 1, out.stride(0),
-        const_cast<void*>(offset(out.const_data_ptr(), panel * out.stride(0), bf16)), bf16);
+  at::Tensor out = at::empty({panel_count(rows.size(0)), panel_elements(rows.size(1))},
+                             rows.options().dtype(factors));
+  parallel_tasks(out.size(0), [&](std::int64_t panel) {
+    const at::Tensor part = rows.narrow(
+        0, panel * kPanelColumns, std::min(kPanelColumns, rows.size(0) - panel * kPanelColumns));
+    gemm_kernels().pack_transposed({part.const_data_ptr(), part.stride(0), part.size(0),
+                                    part.size(1), part.scalar_type() == at::kBFloat16},
+                                   1, out.stride(0), out[panel].mutable_data_ptr(),
+                                   factors == at::kBFloat16);
   });
   return out;
 }
@@ -256,17 +96,44 @@ LinearGradients linear_backward(const LinearSaved& saved, const at::Tensor& dout
                                 const LinearNeeds& needs) {
   const at::Tensor dz = gradient_before(saved, dout);
   LinearGradients result;
-  if (needs.x) {
-    const at::Tensor rows = saved.weight.stride(1) == 1 ? saved.weight : saved.weight.contiguous();
-    result.dx = at::empty(saved.x.sizes(), saved.x.options());
-    if (result.dx.numel() > 0)
-      multiply_rows({dz}, pack_rows(rows, factor_dtype(saved.x.scalar_type())), {}, result.dx);
-  }
+  if (needs.x) result.dx = input_gradient(dz, saved.weight);
   if (!needs.weight) return result;
-  // The narrower factor is transposed: that costs more than packing.
-  const bool swapped = saved.x.size(1) < dz.size(1);
-  result.dweight = swapped ? gram(saved.x, dz).t() : gram(dz, saved.x);
-  result.dbias = column_sums(dz);
+  std::tie(result.dweight, result.dbias) = parameter_gradients(dz, saved.x);
+  return result;
+}
+
+void feed_forward(const at::Tensor& x, const FeedForwardMaps& maps, const FeedForwardResult& to) {
+  const at::ScalarType dtype = x.scalar_type();
+  const at::Tensor first = pack_linear(maps.first_weight, dtype);
+  const at::Tensor second = pack_linear(maps.second_weight, dtype);
+  const std::int64_t rows = x.size(0);
+  const at::Tensor hidden =
+      at::empty({std::min(kHiddenRows, rows), maps.first_weight.size(0)}, x.options());
+  for (std::int64_t row = 0; row < rows; row += kHiddenRows) {
+    const std::int64_t count = std::min(kHiddenRows, rows - row);
+    const auto part = [&](const at::Tensor& matrix) {
+      return matrix.defined() ? matrix.narrow(0, row, count) : matrix;
+    };
+    const at::Tensor between = hidden.narrow(0, 0, count);
+    linear_packed({part(x)}, first, {maps.first_bias, maps.activation, {}, part(to.before)},
+                  between);
+    linear_packed({between}, second,
+                  {maps.second_bias, LinearActivation::none, part(to.residual), {}}, part(to.out));
+  }
+}
+
+FeedForwardGradients feed_forward_backward(const FeedForwardSaved& saved, const at::Tensor& dout,
+                                           const FeedForwardNeeds& needs) {
+  const at::Tensor d = gradient_before({saved.x}, dout);
+  FeedForwardGradients result;
+  HiddenLayer hidden = hidden_layer(saved, d);
+  if (needs.second)
+    std::tie(result.second_weight, result.second_bias) = parameter_gradients(d, hidden.values);
+  hidden.values.reset();
+  if (needs.x) result.x = input_gradient(hidden.gradient, saved.first_weight);
+  if (needs.first)
+    std::tie(result.first_weight, result.first_bias) =
+        parameter_gradients(hidden.gradient, saved.x);
   return result;
 }
 

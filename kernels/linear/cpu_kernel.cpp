@@ -3,6 +3,7 @@
 #include "kernels/linear/cpu_kernel.h"
 
 #include "kernels/support/simd.h"
+#include "kernels/support/simd_transpose.h"
 
 namespace ttt::ops::TTT_ISA {
 namespace {
@@ -74,8 +75,10 @@ TTT_INLINE void write(const LinearMatrix& m, std::int64_t row, std::int64_t colu
   }
 }
 
+// By value: what is in registers can't be changed by the stores, so that questions about it leave
+// the loops.
 template <LinearActivation kActivation>
-void finish_with(const LinearTile& t) {
+void finish_with(LinearTile t) {
   for (std::int64_t row = 0; row < t.rows; ++row)
     for (std::int64_t c = 0; c < t.columns; c += kLanes) {
       const std::int64_t count = t.columns - c;
@@ -94,7 +97,7 @@ void finish(const LinearTile& tile) {
 }
 
 template <LinearActivation kActivation>
-void slope_with(const LinearSlope& s) {
+void slope_with(LinearSlope s) {
   for (std::int64_t row = 0; row < s.rows; ++row)
     for (std::int64_t c = 0; c < s.columns; c += kLanes) {
       const std::int64_t count = s.columns - c;
@@ -103,6 +106,23 @@ void slope_with(const LinearSlope& s) {
         d *= activation_slope<kActivation>(read(s.before, row, c, count));
       write(s.out, row, c, d, count);
     }
+}
+
+template <LinearActivation kActivation>
+void finish_hidden_with(HiddenTile t) {
+  for (std::int64_t row = 0; row < t.rows; ++row)
+    for (std::int64_t c = 0; c < t.columns; c += kLanes) {
+      const std::int64_t count = t.columns - c;
+      const Float z = read(t.before, row, c, count);
+      const Float d = load_up_to(t.sums + row * t.sums_stride + c, count);
+      write(t.values, row, c, activate<kActivation>(z), count);
+      write(t.gradient, row, c, d * activation_slope<kActivation>(z), count);
+    }
+}
+
+void finish_hidden(const HiddenTile& tile) {
+  with_activation(tile.activation,
+                  [&]<LinearActivation kActivation>() { finish_hidden_with<kActivation>(tile); });
 }
 
 void slope(const LinearSlope& arguments) {
@@ -151,24 +171,62 @@ void normalise(const LinearNormTile& t) {
   }
 }
 
-void column_sums(const LinearMatrix& matrix, std::int64_t rows, std::int64_t columns, float* sums) {
+/// Adds the sums of V vectors of columns, or of the first `count` columns of one.
+template <int V>
+TTT_INLINE void sum_columns(const LinearMatrix& matrix, std::int64_t rows, std::int64_t column,
+                            std::int64_t count, float* sums) {
   constexpr std::int64_t kRun = 128;  // sums of sums lose less
-  for (std::int64_t c = 0; c < columns; c += kLanes) {
-    const std::int64_t count = columns - c;
-    Float total{};
-    for (std::int64_t first = 0; first < rows; first += kRun) {
-      Float part{};
-      const std::int64_t end = rows - first < kRun ? rows : first + kRun;
-      for (std::int64_t row = first; row < end; ++row) part += read(matrix, row, c, count);
-      total += part;
-    }
-    store_up_to(sums + c, total, count);
+  Float total[V]{};
+  for (std::int64_t first = 0; first < rows; first += kRun) {
+    Float part[V]{};
+    const std::int64_t end = rows - first < kRun ? rows : first + kRun;
+    for (std::int64_t row = first; row < end; ++row)
+#pragma GCC unroll 4
+      for (int v = 0; v < V; ++v)
+        part[v] += read(matrix, row, column + v * kLanes, V > 1 ? kLanes : count);
+#pragma GCC unroll 4
+    for (int v = 0; v < V; ++v) total[v] += part[v];
   }
+#pragma GCC unroll 4
+  for (int v = 0; v < V; ++v) {
+    float* const to = sums + column + v * kLanes;
+    const std::int64_t here = V > 1 ? kLanes : count;
+    store_up_to(to, load_up_to(to, here) + total[v], here);
+  }
+}
+
+void add_column_sums(const LinearMatrix& matrix, std::int64_t rows, std::int64_t columns,
+                     float* sums) {
+  constexpr int kVectors = 4;  // whole lines of memory
+  std::int64_t c = 0;
+  for (; c + kVectors * kLanes <= columns; c += kVectors * kLanes)
+    sum_columns<kVectors>(matrix, rows, c, kLanes, sums);
+  for (; c < columns; c += kLanes) sum_columns<1>(matrix, rows, c, columns - c, sums);
+}
+
+void write_transposed(const LinearTurnedTile& t) {
+  for (std::int64_t c = 0; c < t.columns; c += kLanes)
+    for (std::int64_t r = 0; r < t.rows; r += kLanes) {
+      Float square[kLanes];
+#pragma GCC unroll 16
+      for (int i = 0; i < kLanes; ++i)
+        square[i] = r + i < t.rows ? load_up_to(t.sums + (r + i) * t.sums_stride + c, t.columns - c)
+                                   : Float{};
+      transpose_steps<1>(square);
+#pragma GCC unroll 16
+      for (int i = 0; i < kLanes; ++i) {
+        if (c + i >= t.columns) break;
+        float* to = t.out + (c + i) * t.out_stride + r;
+        if (t.add) square[i] += load_up_to(to, t.rows - r);
+        store_up_to(to, square[i], t.rows - r);
+      }
+    }
 }
 
 }  // namespace
 
 extern const LinearKernels linear_kernels;
-const LinearKernels linear_kernels{finish, slope, normalise, column_sums};
+const LinearKernels linear_kernels{finish,          slope,         normalise,
+                                   add_column_sums, finish_hidden, write_transposed};
 
 }  // namespace ttt::ops::TTT_ISA

@@ -44,13 +44,35 @@ struct LinearSlope {
   LinearMatrix dout, before, out;  ///< `before` is not read without activation
 };
 
+/// A hidden layer again, and its gradient, from the sums that are the gradient of its values:
+/// values = activation(before), gradient = sums * activation'(before).
+struct HiddenTile {
+  const float* sums = nullptr;
+  std::int64_t sums_stride = 0;
+  std::int64_t rows = 0, columns = 0;
+  LinearActivation activation = LinearActivation::none;
+  LinearMatrix before, values, gradient;
+};
+
+/// out [columns, rows] = sums transposed, or added to it.
+struct LinearTurnedTile {
+  const float* sums = nullptr;
+  std::int64_t sums_stride = 0;
+  std::int64_t rows = 0, columns = 0;
+  float* out = nullptr;
+  std::int64_t out_stride = 0;
+  bool add = false;
+};
+
 struct LinearKernels {
   void (*finish)(const LinearTile& tile);
   void (*slope)(const LinearSlope& slope);
   void (*normalise)(const LinearNormTile& tile);
-  /// Sums of the columns of a matrix, [columns].
-  void (*column_sums)(const LinearMatrix& matrix, std::int64_t rows, std::int64_t columns,
-                      float* sums);
+  /// Adds the sums of a matrix's columns to sums [columns].
+  void (*add_column_sums)(const LinearMatrix& matrix, std::int64_t rows, std::int64_t columns,
+                          float* sums);
+  void (*finish_hidden)(const HiddenTile& tile);
+  void (*write_transposed)(const LinearTurnedTile& tile);
 };
 
 namespace baseline {

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/linear/linear.h"
 
+#include "kernels/linear/arguments.h"
 #include "kernels/linear/backends.h"
-#include "kernels/support/checks.h"
 
 #include <ATen/ATen.h>
 #include <ATen/autocast_mode.h>
@@ -13,79 +13,13 @@
 
 namespace ttt::ops {
 
-const OpSupport& linear_support();  // for the registry
-
 namespace {
 
-constexpr std::string_view kOp = "linear";
+constexpr std::string_view kOp = kLinear;
 
 using torch::autograd::AutogradContext;
 using torch::autograd::Function;
 using torch::autograd::variable_list;
-
-/// [..., columns] as [rows, columns] with contiguous rows; a view where strides allow it.
-at::Tensor as_rows(const at::Tensor& x) {
-  if (x.dim() == 2) return with_contiguous_rows(x);
-  std::int64_t rows = 1;
-  for (const std::int64_t size : x.sizes().slice(0, static_cast<std::size_t>(x.dim() - 1)))
-    rows *= size;
-  return with_contiguous_rows(x.reshape({rows, x.size(-1)}));
-}
-
-std::vector<std::int64_t> result_shape(const at::Tensor& x, std::int64_t out) {
-  std::vector<std::int64_t> shape = x.sizes().vec();
-  shape.back() = out;
-  return shape;
-}
-
-at::ScalarType result_dtype(const at::Tensor& x, const LinearFusion& fusion) {
-  return fusion.residual.defined() ? fusion.residual.scalar_type() : x.scalar_type();
-}
-
-void check_parameters(const at::Tensor& weight, const at::Tensor& bias) {
-  check_shape(kOp, "weight", weight, {-1, -1});
-  if (bias.defined()) check_shape(kOp, "bias", bias, {weight.size(0)});
-}
-
-void check_input(const at::Tensor& x, std::int64_t in) {
-  TTT_CHECK(x.defined() && x.dim() >= 1 && x.size(-1) == in, usage,
-            fmt::format("x is {}, but [..., {}] is needed", shape_text(x), in), std::string(kOp),
-            "pass activations as wide as the weight");
-}
-
-/// A tensor of the result's shape, in the dtype of x or in the accumulation dtype.
-void check_like_result(std::string_view name, const at::Tensor& tensor, const at::Tensor& x,
-                       std::int64_t out) {
-  const std::vector<std::int64_t> shape = result_shape(x, out);
-  TTT_CHECK(tensor.sizes() == at::IntArrayRef(shape), usage,
-            fmt::format("{} is {}, but {} is needed", name, shape_text(tensor),
-                        shape_text(at::IntArrayRef(shape))),
-            std::string(kOp), "pass tensors of the documented shapes");
-  if (tensor.scalar_type() != accumulation_dtype(x.scalar_type()))
-    check_same_dtype(kOp, name, tensor, x);
-}
-
-void check_norm(std::int64_t in, const LinearNorm& norm) {
-  if (!norm.defined()) return;
-  check_shape(kOp, "norm weight", norm.weight, {in});
-  if (norm.bias.defined()) check_shape(kOp, "norm bias", norm.bias, {in});
-  TTT_CHECK(norm.epsilon > 0, usage, "the norm's epsilon is not positive", std::string(kOp),
-            "pass a small positive number");
-}
-
-void check_residual(const at::Tensor& x, std::int64_t out, const at::Tensor& residual) {
-  if (residual.defined()) check_like_result("residual", residual, x, out);
-}
-
-/// A weight may come in the dtype of x or in the accumulation dtype; the backends take both.
-void check_weight_dtype(const at::Tensor& weight, const at::Tensor& x) {
-  if (weight.scalar_type() != accumulation_dtype(x.scalar_type()))
-    check_same_dtype(kOp, "weight", weight, x);
-}
-
-at::Tensor prepared_bias(const at::Tensor& bias, const at::Tensor& x) {
-  return bias.defined() ? to_accumulation_dtype(kOp, "bias", bias, x).contiguous() : bias;
-}
 
 void run(Backend backend, const LinearRows& rows, const at::Tensor& weight, const LinearTail& tail,
          const at::Tensor& out) {
@@ -187,29 +121,6 @@ struct LinearFunction : Function<LinearFunction> {
   }
 };
 
-std::optional<at::Tensor> optional(const at::Tensor& tensor) {
-  return tensor.defined() ? std::optional(tensor) : std::nullopt;
-}
-
-/// Checks the arguments and chooses the backend.
-Backend prepare(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
-                const LinearFusion& fusion, Backend requested) {
-  check_parameters(weight, bias);
-  check_input(x, weight.size(1));
-  check_residual(x, weight.size(0), fusion.residual);
-  check_norm(weight.size(1), fusion.norm);
-  check_weight_dtype(weight, x);
-  return resolve(linear_support(), requested,
-                 {x, weight, bias, fusion.residual, fusion.norm.weight, fusion.norm.bias});
-}
-
-/// What at::linear computes under autocast.
-at::Tensor autocast(const at::Tensor& x) {
-  if (!x.defined() || !at::autocast::is_autocast_enabled(x.device().type())) return x;
-  const c10::DeviceType device = x.device().type();
-  return at::autocast::cached_cast(at::autocast::get_autocast_dtype(device), x, device);
-}
-
 /// The norm is an operation of its own where gradients are recorded, and under autocast, which
 /// computes norms in another dtype than products.
 bool norms_apart(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
@@ -289,10 +200,10 @@ at::Tensor linear(const at::Tensor& given, const at::Tensor& weight, const at::T
   if (norms_apart(given, weight, bias, fusion))
     return linear(layer_norm(given, weight, fusion.norm, requested), weight, bias,
                   {fusion.activation, fusion.residual}, requested);
-  const at::Tensor x = autocast(given);
-  const Backend backend = prepare(x, weight, bias, fusion, requested);
+  const at::Tensor x = linear_autocast(given);
+  const Backend backend = prepare_linear(x, weight, bias, fusion, requested);
   if (needs_gradient({x, weight, bias, fusion.residual}))
-    return LinearFunction::apply(x, weight, optional(bias), optional(fusion.residual),
+    return LinearFunction::apply(x, weight, as_optional(bias), as_optional(fusion.residual),
                                  static_cast<std::int64_t>(fusion.activation),
                                  static_cast<std::int64_t>(backend));
   return forward(backend, x, weight, bias, fusion, nullptr);
@@ -302,14 +213,14 @@ std::pair<at::Tensor, at::Tensor> linear_forward(const at::Tensor& x, const at::
                                                  const at::Tensor& bias, const LinearFusion& fusion,
                                                  Backend requested) {
   at::Tensor before;
-  const Backend backend = prepare(x, weight, bias, fusion, requested);
+  const Backend backend = prepare_linear(x, weight, bias, fusion, requested);
   at::Tensor out = forward(backend, x, weight, bias, fusion, &before);
   return {out, before};
 }
 
 LinearGradients linear_backward(const LinearSaved& saved, const at::Tensor& dout,
                                 Backend requested) {
-  const Backend backend = prepare(saved.x, saved.weight, {}, {}, requested);
+  const Backend backend = prepare_linear(saved.x, saved.weight, {}, {}, requested);
   check_like_result("dout", dout, saved.x, saved.weight.size(0));
   resolve(linear_support(), requested, {saved.x, dout});  // both on one device
   LinearGradients result = backward(backend, saved, dout, {});
@@ -345,7 +256,7 @@ void linear_out(const at::Tensor& x, const PackedLinear& map, const LinearFusion
 
 void linear_out(const at::Tensor& x, const at::Tensor& weight, const LinearFusion& fusion,
                 const at::Tensor& out, Backend requested) {
-  const Backend backend = prepare(x, weight, {}, fusion, requested);
+  const Backend backend = prepare_linear(x, weight, {}, fusion, requested);
   check_output(kOp, out, {x, weight, fusion.residual, fusion.norm.weight, fusion.norm.bias});
   const at::Tensor rows = output_rows(x, weight.size(0), fusion, out, requested);
   LinearTail tail{{}, fusion.activation, {}, {}};

@@ -5,6 +5,8 @@
 #include "kernels/support/simd.h"
 #include "kernels/support/simd_transpose.h"
 
+#include <type_traits>
+
 namespace ttt::ops::TTT_ISA {
 namespace {
 
@@ -21,11 +23,27 @@ TTT_INLINE void with_types(const PackSource& source, void* out, bool out_bf16, c
   }
 }
 
-/// Row pairs of a panel: elements of the even and the odd row side by side.
+// Panels, and what is transposed, are read across rows that lie far apart, which the processor
+// doesn't foresee: so far ahead, in rows or in columns.
+constexpr std::int64_t kAheadRows = 8;
+constexpr std::int64_t kAheadColumns = 64;
+
+template <typename S>
+TTT_INLINE void prefetch_row(const S* row, std::int64_t columns) {
+  constexpr std::int64_t kLine = 64 / sizeof(S);
+  for (std::int64_t c = 0; c < columns; c += kLine) __builtin_prefetch(row + c);
+}
+
+/// Elements of an even and of an odd row side by side.
+TTT_INLINE Float paired(Word even, Word odd) {
+  const UInt low = __builtin_convertvector(even, UInt);
+  const UInt high = __builtin_convertvector(odd, UInt) << 16;
+  return reinterpret_cast<Float>(low | high);
+}
+
+/// Row pairs of a panel.
 TTT_INLINE void store_pair(Bf16* row, std::int64_t c, Float even, Float odd) {
-  const UInt low = __builtin_convertvector(narrow(even), UInt);
-  const UInt high = __builtin_convertvector(narrow(odd), UInt) << 16;
-  store(reinterpret_cast<float*>(row + 2 * c), reinterpret_cast<Float>(low | high));
+  store(reinterpret_cast<float*>(row + 2 * c), paired(narrow(even), narrow(odd)));
 }
 TTT_INLINE void store_pair(float* row, std::int64_t c, Float even, Float odd) {
   store(row + c, even);
@@ -36,6 +54,27 @@ template <typename T>
 TTT_INLINE Float load_or_zero(const T* row, std::int64_t c, std::int64_t count) {
   return count <= 0 ? Float{} : load_up_to(row + c, count);
 }
+TTT_INLINE Word words_or_zero(const Bf16* row, std::int64_t c, std::int64_t count) {
+  return count <= 0 ? Word{} : load_words_up_to(row + c, count);
+}
+
+/// Two rows of a panel from `even` on, `count` columns of them.
+template <typename S, typename T>
+TTT_INLINE void pack_pair(const S* even, std::int64_t stride, bool has_odd, std::int64_t count,
+                          float scale, T* panel) {
+  for (std::int64_t c = 0; c < kPanel; c += kLanes) {
+    const Float odd = has_odd ? load_or_zero(even + stride, c, count - c) : Float{};
+    store_pair(panel, c, load_or_zero(even, c, count - c) * scale, odd * scale);
+  }
+}
+/// The same without changing the elements.
+TTT_INLINE void copy_pair(const Bf16* even, std::int64_t stride, bool has_odd, std::int64_t count,
+                          Bf16* panel) {
+  for (std::int64_t c = 0; c < kPanel; c += kLanes) {
+    const Word odd = has_odd ? words_or_zero(even + stride, c, count - c) : Word{};
+    store(reinterpret_cast<float*>(panel + 2 * c), paired(words_or_zero(even, c, count - c), odd));
+  }
+}
 
 void pack(const PackSource& source, float scale, std::int64_t panel_stride, void* out,
           bool out_bf16) {
@@ -45,11 +84,16 @@ void pack(const PackSource& source, float scale, std::int64_t panel_stride, void
       for (std::int64_t row = 0; row < source.rows; row += 2) {
         const S* even = in + row * source.stride + first;
         const bool has_odd = row + 1 < source.rows;
-        for (std::int64_t c = 0; c < kPanel; c += kLanes) {
-          const std::int64_t count = source.columns - first - c;
-          const Float odd = has_odd ? load_or_zero(even + source.stride, c, count) : Float{};
-          store_pair(panel + row * kPanel, c, load_or_zero(even, c, count) * scale, odd * scale);
+        const std::int64_t count = source.columns - first;
+        prefetch_row(even + kAheadRows * source.stride, kPanel);
+        prefetch_row(even + (kAheadRows + 1) * source.stride, kPanel);
+        if constexpr (std::is_same_v<S, Bf16> && std::is_same_v<T, Bf16>) {
+          if (scale == 1.0F) {
+            copy_pair(even, source.stride, has_odd, count, panel + row * kPanel);
+            continue;
+          }
         }
+        pack_pair(even, source.stride, has_odd, count, scale, panel + row * kPanel);
       }
     }
   });
@@ -62,10 +106,27 @@ TTT_INLINE void load_transposed(const S* in, const PackSource& source, std::int6
                                 std::int64_t column, Float (&rows)[kLanes]) {
   const std::int64_t count = source.columns - column;
 #pragma GCC unroll 16
-  for (int i = 0; i < kLanes; ++i)
-    rows[i] = row + i < source.rows ? load_or_zero(in + (row + i) * source.stride, column, count)
-                                    : Float{};
+  for (int i = 0; i < kLanes; ++i) {
+    const S* from = in + (row + i) * source.stride;
+    __builtin_prefetch(from + column + kAheadColumns);
+    rows[i] = row + i < source.rows ? load_or_zero(from, column, count) : Float{};
+  }
   transpose_steps<1>(rows);
+}
+
+/// kLanes row pairs of kLanes columns from (row, column) on, transposed: every vector has the pairs
+/// of a column.
+TTT_INLINE void load_transposed_pairs(const Bf16* in, const PackSource& source, std::int64_t row,
+                                      std::int64_t column, Float (&columns)[kLanes]) {
+  const std::int64_t count = source.columns - column;
+#pragma GCC unroll 16
+  for (int i = 0; i < kLanes; ++i) {
+    const Bf16* even = in + (row + 2 * i) * source.stride;
+    const bool has_even = row + 2 * i < source.rows, has_odd = row + 2 * i + 1 < source.rows;
+    columns[i] = paired(has_even ? words_or_zero(even, column, count) : Word{},
+                        has_odd ? words_or_zero(even + source.stride, column, count) : Word{});
+  }
+  transpose_steps<1>(columns);
 }
 
 void pack_transposed(const PackSource& source, float scale, std::int64_t panel_stride, void* out,
@@ -87,7 +148,23 @@ void pack_transposed(const PackSource& source, float scale, std::int64_t panel_s
   });
 }
 
+/// transpose() without changing the elements, two rows at a time.
+void transpose_pairs(const PackSource& source, Bf16* out, std::int64_t out_stride) {
+  const auto* in = static_cast<const Bf16*>(source.data);
+  for (std::int64_t r = 0; r < out_stride; r += 2 * kLanes)
+    for (std::int64_t c = 0; c < source.columns; c += kLanes) {
+      Float columns[kLanes];
+      load_transposed_pairs(in, source, r, c, columns);
+#pragma GCC unroll 16
+      for (int i = 0; i < kLanes; ++i)
+        if (c + i < source.columns)
+          store_up_to(reinterpret_cast<float*>(out + (c + i) * out_stride + r), columns[i],
+                      (out_stride - r) / 2);
+    }
+}
+
 void transpose(const PackSource& source, void* out, std::int64_t out_stride, bool out_bf16) {
+  if (source.bf16 && out_bf16) return transpose_pairs(source, static_cast<Bf16*>(out), out_stride);
   with_types(source, out, out_bf16, [&]<typename S, typename T>(const S* in, T* result) {
     for (std::int64_t c = 0; c < source.columns; c += kLanes)
       for (std::int64_t r = 0; r < out_stride; r += kLanes) {

@@ -23,8 +23,8 @@ struct GemmKernels {
   /// Its transpose as a right factor (depth = columns).
   void (*pack_transposed)(const PackSource& source, float scale, std::int64_t panel_stride,
                           void* out, bool out_bf16);
-  /// Its transpose as a left factor: `columns` rows of `out`, out_stride >= rows elements apart,
-  /// zeros behind the first `rows`.
+  /// Its transpose as a left factor: `columns` rows of `out`, out_stride >= rows elements apart
+  /// (even for bfloat16), zeros behind the first `rows`.
   void (*transpose)(const PackSource& source, void* out, std::int64_t out_stride, bool out_bf16);
   /// A copy in another type, rows out_stride apart.
   void (*convert)(const PackSource& source, void* out, std::int64_t out_stride, bool out_bf16);

@@ -63,8 +63,11 @@ TTT_INLINE Word narrow(Float x) {
 TTT_INLINE Float load(const float* p) {
   return *reinterpret_cast<const UnalignedFloat*>(p);
 }
+TTT_INLINE Word load_words(const Bf16* p) {
+  return Word(*reinterpret_cast<const UnalignedWord*>(p));
+}
 TTT_INLINE Float load(const Bf16* p) {
-  return widen(Word(*reinterpret_cast<const UnalignedWord*>(p)));
+  return widen(load_words(p));
 }
 TTT_INLINE void store(float* p, Float x) {
   *reinterpret_cast<UnalignedFloat*>(p) = x;
@@ -81,8 +84,8 @@ TTT_INLINE __mmask16 first_lanes(std::int64_t count) {
 TTT_INLINE Float load_first(const float* p, std::int64_t count) {
   return Float(_mm512_maskz_loadu_ps(first_lanes(count), p));
 }
-TTT_INLINE Float load_first(const Bf16* p, std::int64_t count) {
-  return widen(Word(_mm256_maskz_loadu_epi16(first_lanes(count), p)));
+TTT_INLINE Word load_first_words(const Bf16* p, std::int64_t count) {
+  return Word(_mm256_maskz_loadu_epi16(first_lanes(count), p));
 }
 TTT_INLINE void store_first(float* p, Float x, std::int64_t count) {
   _mm512_mask_storeu_ps(p, first_lanes(count), __m512(x));
@@ -96,10 +99,10 @@ TTT_INLINE Float load_first(const float* p, std::int64_t count) {
   for (std::int64_t i = 0; i < count; ++i) x[i] = p[i];
   return x;
 }
-TTT_INLINE Float load_first(const Bf16* p, std::int64_t count) {
+TTT_INLINE Word load_first_words(const Bf16* p, std::int64_t count) {
   Word x{};
   for (std::int64_t i = 0; i < count; ++i) x[i] = p[i].bits;
-  return widen(x);
+  return x;
 }
 TTT_INLINE void store_first(float* p, Float x, std::int64_t count) {
   for (std::int64_t i = 0; i < count; ++i) p[i] = x[i];
@@ -110,7 +113,14 @@ TTT_INLINE void store_first(Bf16* p, Float x, std::int64_t count) {
 }
 #endif
 
+TTT_INLINE Float load_first(const Bf16* p, std::int64_t count) {
+  return widen(load_first_words(p, count));
+}
+
 /// A whole vector, or the first `count` lanes when `count` is less.
+TTT_INLINE Word load_words_up_to(const Bf16* p, std::int64_t count) {
+  return count >= kLanes ? load_words(p) : load_first_words(p, count);
+}
 template <typename T>
 TTT_INLINE Float load_up_to(const T* p, std::int64_t count) {
   return count >= kLanes ? load(p) : load_first(p, count);

@@ -9,7 +9,7 @@
 #include <ATen/Parallel.h>
 
 #include <algorithm>
-#include <cmath>
+#include <initializer_list>
 
 namespace ttt::ops::cpu {
 namespace {
@@ -97,11 +97,34 @@ class Rows {
   }
   bool bf16() const { return bf16_; }
 
+  /// Asks for rows that are used soon: those of a head lie too far apart for the processor to
+  /// foresee them.
+  void prefetch(std::int64_t b, std::int64_t head, std::int64_t n, std::int64_t count) const {
+    constexpr std::int64_t kLine = 64;
+    const auto* row = static_cast<const char*>(rows(b, head, n).data);
+    for (std::int64_t i = 0; i < count; ++i, row += stride_ * element_)
+      for (std::int64_t byte = 0; byte < d_ * element_; byte += kLine)
+        __builtin_prefetch(row + byte);
+  }
+
  private:
   char* data_;
   std::int64_t batch_stride_, stride_, d_, element_;
   bool bf16_;
 };
+
+/// Calls body(first token, count) for the tiles of a task, while the rows of the next one come.
+template <typename Body>
+void for_each_tile(const Plan::Task& task, std::initializer_list<const Rows*> used,
+                   const Body& body) {
+  const auto size = [&](std::int64_t n) { return std::min(kTile, task.end - n); };
+  for (std::int64_t n = task.begin; n < task.end; n += kTile) {
+    const std::int64_t next = n + kTile;
+    if (next < task.end)
+      for (const Rows* rows : used) rows->prefetch(task.b, task.head, next, size(next));
+    body(n, size(n));
+  }
+}
 
 /// `count` <= kTile tokens as floats: in place, or as a copy in `buffer` (kTile * d floats), which
 /// bfloat16 needs, and tokens whose results take their place.
@@ -165,21 +188,6 @@ class PartialSums {
   at::Tensor buffer_;
 };
 
-/// Gradient with respect to the raw g of w - g / (||g|| + 1), given that of the result.
-void clip_backward(const float* g, const float* dout, float* dg, std::int64_t d) {
-  for (std::int64_t j = 0; j < d; ++j) {
-    double squares = 0, dot = 0;
-    for (std::int64_t i = 0; i < d; ++i) {
-      squares += static_cast<double>(g[i * d + j]) * g[i * d + j];
-      dot -= static_cast<double>(g[i * d + j]) * dout[i * d + j];
-    }
-    const double norm = std::sqrt(squares), scale = 1 / (norm + 1);
-    const double along = norm > 0 ? dot * scale * scale / norm : 0;
-    for (std::int64_t i = 0; i < d; ++i)
-      dg[i * d + j] = static_cast<float>(-dout[i * d + j] * scale - g[i * d + j] * along);
-  }
-}
-
 float slope(const Plan& plan) {
   return plan.tokens > 0 ? static_cast<float>(-1.0 / (3.0 * static_cast<double>(plan.tokens))) : 0;
 }
@@ -201,12 +209,11 @@ GatedLinearStep gated_linear_step(const at::Tensor& k, const at::Tensor& v, cons
     float* converted = products + kTile * plan.pair;
     float* sum = sums.start(task.index);
     pack(plan, w1, w2, task, packed);
-    for (std::int64_t n = task.begin; n < task.end; n += kTile) {
-      const TokenTile tile =
-          float_tile(plan, keys, task, n, std::min(kTile, task.end - n), converted);
+    for_each_tile(task, {&keys, &values}, [&](std::int64_t n, std::int64_t count) {
+      const TokenTile tile = float_tile(plan, keys, task, n, count, converted);
       plan.kernel.step_products(tile, packed, values.const_rows(task.b, task.head, n), products);
       plan.kernel.accumulate(tile, products, sum);
-    }
+    });
   });
   GatedLinearStep step{new_matrices(plan, w1), new_matrices(plan, w1), new_matrices(plan, w1),
                        new_matrices(plan, w1)};
@@ -228,8 +235,10 @@ GatedLinearStepGradients gated_linear_step_backward(const GatedLinearStepSaved& 
   const at::Tensor dv = at::empty(saved.v.sizes(), saved.v.options());
   const at::Tensor dg1 = new_matrices(plan, dout1), dg2 = new_matrices(plan, dout1);
   plan.for_each_matrix([&](std::int64_t b, std::int64_t head, std::int64_t) {
-    clip_backward(matrix(saved.g1, b, head), matrix(dout1, b, head), matrix(dg1, b, head), plan.d);
-    clip_backward(matrix(saved.g2, b, head), matrix(dout2, b, head), matrix(dg2, b, head), plan.d);
+    plan.kernel.clip_backward(
+        {matrix(saved.g1, b, head), matrix(dout1, b, head), plan.d, matrix(dg1, b, head)});
+    plan.kernel.clip_backward(
+        {matrix(saved.g2, b, head), matrix(dout2, b, head), plan.d, matrix(dg2, b, head)});
   });
   const Rows keys(saved.k, plan.d), values(saved.v, plan.d), dkeys(dk, plan.d), dvalues(dv, plan.d);
   PartialSums sums(plan);
@@ -249,8 +258,8 @@ GatedLinearStepGradients gated_linear_step_backward(const GatedLinearStepSaved& 
     pack(plan, dg1, dg2, task, gradients);
     pack_transposed(plan, saved.w1, saved.w2, task, weights_back);
     pack_transposed(plan, dg1, dg2, task, gradients_back);
-    for (std::int64_t n = task.begin; n < task.end; n += kTile) {
-      const std::int64_t count = std::min(kTile, task.end - n);
+    const auto used = {&keys, &values, &dkeys, &dvalues};
+    for_each_tile(task, used, [&](std::int64_t n, std::int64_t count) {
       const TokenTile tile = float_tile(plan, keys, task, n, count, converted);
       plan.kernel.project(tile, weights, z);
       plan.kernel.project(tile, gradients, dp);
@@ -261,7 +270,7 @@ GatedLinearStepGradients gated_linear_step_backward(const GatedLinearStepSaved& 
       plan.kernel.project_back(dz, weights_back, count, plan.d, true, dkey);
       plan.kernel.write(dkey, plan.padded, count, plan.d, dkeys.rows(task.b, task.head, n));
       plan.kernel.accumulate(tile, dz, sum);
-    }
+    });
   });
   const at::Tensor dw1 = new_matrices(plan, dout1), dw2 = new_matrices(plan, dout1);
   if (plan.tokens > 0)
@@ -280,10 +289,11 @@ void gated_linear_apply(const at::Tensor& q, const at::Tensor& w1, const at::Ten
   plan.for_each_task(2 * plan.d * plan.d, [&](const Plan::Task& task) {
     float* packed = thread_scratch(plan.packed_size + kTile * plan.d);
     pack(plan, w1, w2, task, packed);
-    for (std::int64_t n = task.begin; n < task.end; n += kTile)
-      plan.kernel.apply(float_tile(plan, queries, task, n, std::min(kTile, task.end - n),
-                                   packed + plan.packed_size, in_place),
-                        packed, results.rows(task.b, task.head, n));
+    for_each_tile(task, {&queries, &results}, [&](std::int64_t n, std::int64_t count) {
+      plan.kernel.apply(
+          float_tile(plan, queries, task, n, count, packed + plan.packed_size, in_place), packed,
+          results.rows(task.b, task.head, n));
+    });
   });
 }
 
@@ -304,15 +314,15 @@ GatedLinearApplyGradients gated_linear_apply_backward(const at::Tensor& q, const
     float* sum = sums.start(task.index);
     pack(plan, w1, w2, task, packed);
     pack_transposed(plan, w1, w2, task, back);
-    for (std::int64_t n = task.begin; n < task.end; n += kTile) {
-      const std::int64_t count = std::min(kTile, task.end - n);
+    const auto used = {&queries, &gradients, &dqueries};
+    for_each_tile(task, used, [&](std::int64_t n, std::int64_t count) {
       const TokenTile tile = float_tile(plan, queries, task, n, count, converted);
       plan.kernel.project(tile, packed, y);
       plan.kernel.apply_backward(count, plan.d, gradients.const_rows(task.b, task.head, n), y);
       plan.kernel.project_back(y, back, count, plan.d, false, dquery);
       plan.kernel.write(dquery, plan.padded, count, plan.d, dqueries.rows(task.b, task.head, n));
       plan.kernel.accumulate(tile, y, sum);
-    }
+    });
   });
   const at::Tensor dw1 = new_matrices(plan, w1), dw2 = new_matrices(plan, w1);
   if (plan.tokens == 0) return {dq, dw1.zero_(), dw2.zero_()};

@@ -3,6 +3,7 @@
 #include "kernels/ttt_gated_linear/cpu_kernel.h"
 
 #include "kernels/support/simd.h"
+#include "kernels/support/simd_transpose.h"
 
 namespace ttt::ops::TTT_ISA {
 namespace {
@@ -45,10 +46,18 @@ void pack_transposed(const float* a, const float* b, std::int64_t d, float* pack
   const std::int64_t width = padded(d);
   const float* const pair[2] = {a, b};
   for (std::int64_t c = 0; c < d; c += kLanes)
-    for (const float* matrix : pair)
-      for (std::int64_t j = c; j < c + kLanes; ++j, packed += width)
-        for (std::int64_t i = 0; i < width; ++i)
-          packed[i] = i < d && j < d ? matrix[i * d + j] : 0.0F;
+    for (const float* matrix : pair) {
+      for (std::int64_t r = 0; r < width; r += kLanes) {
+        Float square[kLanes];
+#pragma GCC unroll 16
+        for (int i = 0; i < kLanes; ++i)
+          square[i] = r + i < d ? load_up_to(matrix + (r + i) * d + c, d - c) : Float{};
+        transpose_steps<1>(square);
+#pragma GCC unroll 16
+        for (int i = 0; i < kLanes; ++i) store(packed + i * width + r, square[i]);
+      }
+      packed += kLanes * width;
+    }
 }
 
 void widen_rows(const ConstTokenRows& rows, std::int64_t count, std::int64_t d, float* out) {
@@ -307,12 +316,40 @@ void apply_backward(std::int64_t rows, std::int64_t d, const ConstTokenRows& dou
   }
 }
 
+using Double = double __attribute__((vector_size(kLanes * 8)));
+
+TTT_INLINE Double load_double(const float* p, std::int64_t count) {
+  return __builtin_convertvector(load_up_to(p, count), Double);
+}
+
+void clip_backward(const ClipBackward& a) {
+  for (std::int64_t c = 0; c < a.d; c += kLanes) {
+    const std::int64_t count = a.d - c;
+    Double squares{}, dot{}, scale, along;
+    for (std::int64_t i = c; i < a.d * a.d; i += a.d) {
+      const Double g = load_double(a.g + i, count);
+      squares += g * g;
+      dot -= g * load_double(a.dout + i, count);
+    }
+    for (int lane = 0; lane < kLanes; ++lane) {
+      const double norm = __builtin_sqrt(squares[lane]);
+      scale[lane] = 1 / (norm + 1);
+      along[lane] = norm > 0 ? dot[lane] * scale[lane] * scale[lane] / norm : 0;
+    }
+    for (std::int64_t i = c; i < a.d * a.d; i += a.d) {
+      const Double dg =
+          -load_double(a.dout + i, count) * scale - load_double(a.g + i, count) * along;
+      store_up_to(a.dg + i, __builtin_convertvector(dg, Float), count);
+    }
+  }
+}
+
 }  // namespace
 
 extern const GatedLinearKernels gated_linear_kernels;
 const GatedLinearKernels gated_linear_kernels{
-    kLanes, pack,         pack_transposed, unpack,        widen_rows,
-    write,  project,      step_products,   accumulate,    finish,
-    apply,  project_back, step_backward,   apply_backward};
+    kLanes, pack,         pack_transposed, unpack,         widen_rows,
+    write,  project,      step_products,   accumulate,     finish,
+    apply,  project_back, step_backward,   apply_backward, clip_backward};
 
 }  // namespace ttt::ops::TTT_ISA

@@ -52,6 +52,13 @@ struct StepBackwardTile {
   float* dz;       ///< out: dZ1 | dZ2
 };
 
+/// Gradient of the raw g of w - g / (||g|| + 1), given that of the result; [d, d] each.
+struct ClipBackward {
+  const float *g, *dout;
+  std::int64_t d;
+  float* dg;
+};
+
 struct GatedLinearKernels {
   std::int64_t lanes;
   void (*pack)(const float* a, const float* b, std::int64_t d, float* packed);
@@ -80,6 +87,7 @@ struct GatedLinearKernels {
   void (*step_backward)(const StepBackwardTile& tile, const ConstTokenRows& v, const TokenRows& dv);
   /// y (y1 | y2) becomes (dy1 | dy2)
   void (*apply_backward)(std::int64_t rows, std::int64_t d, const ConstTokenRows& dout, float* y);
+  void (*clip_backward)(const ClipBackward& arguments);
 };
 
 namespace baseline {

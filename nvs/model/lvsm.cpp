@@ -3,6 +3,7 @@
 #include "nvs/model/lvsm.h"
 
 #include "core/error.h"
+#include "kernels/linear/feed_forward.h"
 #include "kernels/linear/linear.h"
 #include "kernels/support/checks.h"
 #include "layers/recompute.h"
@@ -22,7 +23,6 @@ constexpr double kLinearStd = 0.02;
 using Holder = std::shared_ptr<WeightHolder>;
 
 const ops::LinearFusion kSilu{ops::LinearActivation::silu};
-const ops::LinearFusion kGelu{ops::LinearActivation::gelu};
 
 at::Tensor layer_norm(const at::Tensor& x, const Holder& norm) {
   return at::layer_norm(x, {x.size(-1)}, norm->weight, {}, kLayerNormEpsilon);
@@ -84,8 +84,8 @@ at::Tensor fast_weights(const LvsmSubLayerModule& sub, const at::Tensor& x, std:
 }
 
 at::Tensor mlp(const LvsmSubLayerModule& sub, const at::Tensor& x, ops::Backend backend) {
-  return ops::linear(ops::linear(x, sub.c_fc->weight, {}, kGelu, backend), sub.c_proj->weight, {},
-                     {}, backend);
+  return ops::feed_forward(
+      x, {sub.c_fc->weight, {}, sub.c_proj->weight, {}, ops::LinearActivation::gelu}, {}, backend);
 }
 
 }  // namespace

@@ -186,8 +186,10 @@ void add_results(Effects& effects) {
 
 void add_running(Effects& effects) {
   effects["device"] = [] {
-    EXPECT_EQ(bench().summary({"--device", "cpu", "--metrics", "d.json", "--overwrite"})["device"],
-              "cpu");
+    const Json summary = bench().summary({"--device", "cpu", "--metrics", "d.json", "--overwrite"});
+    EXPECT_EQ(summary["device"], "cpu");
+    EXPECT_GT(summary["memory_mib"]["loaded"].get<double>(), 1);
+    EXPECT_GT(summary["memory_mib"]["peak_above_loaded"].get<double>(), 0);
     expect_error(bench().run({"ring", "-w", "tiny.safetensors", "-o", "x", "--device", "tpu"}), 2,
                  "tpu");
   };
