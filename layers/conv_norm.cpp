@@ -33,7 +33,10 @@ at::Tensor ConvNorm::linear(const at::Tensor& x, ops::Backend backend) const {
 }
 
 void ConvNorm::pack() {
-  if (is_linear() && !options_.depthwise)
+  if (options_.depthwise)
+    packed_depthwise_ =
+        ops::PackedDepthwiseConv(conv_->weight, conv_->bias, conv_->weight.scalar_type());
+  else if (is_linear())
     packed_ = ops::PackedLinear(conv_->weight.flatten(1), conv_->bias, conv_->weight.scalar_type());
 }
 
@@ -52,8 +55,12 @@ at::Tensor ConvNorm::depthwise(const at::Tensor& x, ops::Backend backend) const 
   const ops::DepthwiseConvOptions fused{
       .stride = options_.stride,
       .activation = options_.relu ? ops::Activation::relu : ops::Activation::none};
-  return ops::depthwise_conv3x3(x.permute({0, 2, 3, 1}), conv_->weight, conv_->bias, fused, backend)
-      .permute({0, 3, 1, 2});
+  const at::Tensor map = x.permute({0, 2, 3, 1});
+  const at::Tensor y =
+      packed_fits(packed_depthwise_, conv_->weight, x.scalar_type())
+          ? ops::depthwise_conv3x3(map, packed_depthwise_, fused, backend)
+          : ops::depthwise_conv3x3(map, conv_->weight, conv_->bias, fused, backend);
+  return y.permute({0, 3, 1, 2});
 }
 
 void ConvNorm::fold_norm() {

@@ -30,7 +30,7 @@ class ConvNorm : public torch::nn::Module, public Packable {
   /// Merges the evaluation-mode batch norm into the convolution (computed in fp64). For inference
   /// only: the norm's parameters are dropped.
   void fold_norm();
-  /// Lays out the weights of a 1×1 convolution.
+  /// Lays out the weights of a 1×1 or depthwise convolution.
   void pack() override;
   void initialize(at::Generator generator);
 
@@ -48,7 +48,8 @@ class ConvNorm : public torch::nn::Module, public Packable {
 
   ConvNormOptions options_;
   std::shared_ptr<Conv> conv_;
-  ops::PackedLinear packed_;
+  ops::PackedLinear packed_;  // of a 1×1 convolution
+  ops::PackedDepthwiseConv packed_depthwise_;
   std::shared_ptr<BatchNorm> norm_;  // null without a norm, and after folding
 };
 

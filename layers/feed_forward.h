@@ -14,4 +14,18 @@ namespace ttt::layers {
 bool add_feed_forward(const at::Tensor& x, const LayerNorm& norm, const Linear& first,
                       ops::LinearActivation activation, const Linear& second, ops::Backend backend);
 
+/// The layers of an MLP with a depthwise convolution inside.
+struct DepthwiseFeedForward {
+  const LayerNorm& norm;
+  const Linear& first;
+  const DepthwiseConv& convolution;
+  const Linear& second;
+};
+
+/// The same with z + convolution(z) and a second GELU between the maps, for x [B,h,w,C] and a few
+/// grid rows at a time (H-ViT3). Also returns false where rows are too few to give every thread
+/// enough of them.
+bool add_depthwise_feed_forward(const at::Tensor& x, const DepthwiseFeedForward& layers,
+                                ops::Backend backend);
+
 }  // namespace ttt::layers

@@ -37,11 +37,6 @@ void Linear::pack() {
   packed_ = ops::PackedLinear(weight, bias, weight.scalar_type());
 }
 
-bool packed_fits(const ops::PackedLinear& packed, const at::Tensor& weight, at::ScalarType dtype) {
-  return packed.defined() && !at::GradMode::is_enabled() && packed.dtype() == dtype &&
-         packed.weight().const_data_ptr() == weight.const_data_ptr();
-}
-
 at::Tensor packed_linear(const at::Tensor& x, const ops::PackedLinear& packed,
                          const at::Tensor& weight, const at::Tensor& bias,
                          const ops::LinearFusion& fusion, ops::Backend backend) {
@@ -70,6 +65,21 @@ at::Tensor LayerNorm::forward(const at::Tensor& x) const {
 DepthwiseConv::DepthwiseConv(std::int64_t dim) {
   weight = register_parameter("weight", torch::empty({dim, 1, 3, 3}));
   bias = register_parameter("bias", torch::empty({dim}));
+}
+
+at::Tensor DepthwiseConv::forward(const at::Tensor& x, const ops::DepthwiseConvOptions& fusion,
+                                  ops::Backend backend) const {
+  if (const ops::PackedDepthwiseConv* packed = packed_for(x.scalar_type()))
+    return ops::depthwise_conv3x3(x, *packed, fusion, backend);
+  return ops::depthwise_conv3x3(x, weight, bias, fusion, backend);
+}
+
+const ops::PackedDepthwiseConv* DepthwiseConv::packed_for(at::ScalarType dtype) const {
+  return packed_fits(packed_, weight, dtype) ? &packed_ : nullptr;
+}
+
+void DepthwiseConv::pack() {
+  packed_ = ops::PackedDepthwiseConv(weight, bias, weight.scalar_type());
 }
 
 BatchNorm::BatchNorm(std::int64_t dim) {

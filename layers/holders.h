@@ -2,9 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "kernels/depthwise_conv3x3/depthwise_conv3x3.h"
 #include "kernels/linear/linear.h"
 #include "layers/process_sum.h"
 
+#include <ATen/core/grad_mode.h>
 #include <torch/nn/module.h>
 
 #include <cstdint>
@@ -48,9 +50,13 @@ class Linear : public torch::nn::Module, public Packable {
   ops::PackedLinear packed_;
 };
 
-/// The packed weights are there, of this very weight and for activations of `dtype`, and no
-/// gradients are recorded.
-bool packed_fits(const ops::PackedLinear& packed, const at::Tensor& weight, at::ScalarType dtype);
+/// The packed weights (of ops::PackedLinear or PackedDepthwiseConv) are there, of this very weight
+/// and for activations of `dtype`, and no gradients are recorded.
+template <typename Packed>
+bool packed_fits(const Packed& packed, const at::Tensor& weight, at::ScalarType dtype) {
+  return packed.defined() && !at::GradMode::is_enabled() && packed.dtype() == dtype &&
+         packed.weight().const_data_ptr() == weight.const_data_ptr();
+}
 
 /// A linear map by the packed weights where they are there, of these very weights and for the dtype
 /// of x, and no gradients are recorded; else by the weights.
@@ -73,13 +79,21 @@ class LayerNorm : public torch::nn::Module {
   double epsilon_;
 };
 
-/// 3×3 depthwise convolution on tokens, zero padding 1. weight [dim,1,3,3], bias [dim].
-/// The owner calls the fused op (kernels/depthwise_conv3x3) with the fusion it needs.
-class DepthwiseConv : public torch::nn::Module {
+/// 3×3 depthwise convolution on the grid, zero padding 1. weight [dim,1,3,3], bias [dim].
+class DepthwiseConv : public torch::nn::Module, public Packable {
  public:
   explicit DepthwiseConv(std::int64_t dim);
+  /// x [B,h,w,dim] -> [B,⌈h/stride⌉,⌈w/stride⌉,dim], with what is fused with the convolution.
+  at::Tensor forward(const at::Tensor& x, const ops::DepthwiseConvOptions& fusion,
+                     ops::Backend backend) const;
+  /// The weights laid out, if they fit an input of this dtype (see packed_fits); else null.
+  const ops::PackedDepthwiseConv* packed_for(at::ScalarType dtype) const;
+  void pack() override;
 
   at::Tensor weight, bias;
+
+ private:
+  ops::PackedDepthwiseConv packed_;
 };
 
 /// Batch normalisation over the channel axis (0: batch, 1: channels for [B,C,…] inputs).

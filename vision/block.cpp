@@ -11,6 +11,11 @@
 #include <torch/torch.h>
 
 namespace ttt::vision {
+namespace {
+
+constexpr auto kGelu = ops::LinearActivation::gelu;
+
+}  // namespace
 
 Mlp::Mlp(std::int64_t dim, std::int64_t hidden, bool depthwise) {
   fc1_ = register_module("fc1", std::make_shared<layers::Linear>(dim, hidden));
@@ -20,10 +25,7 @@ Mlp::Mlp(std::int64_t dim, std::int64_t hidden, bool depthwise) {
 }
 
 at::Tensor Mlp::forward(const MixerInput& input, Grid grid, const ForwardContext& context) const {
-  constexpr auto kGelu = ops::LinearActivation::gelu;
-  if (!dwc_ && input.add_input && input.norm != nullptr &&
-      layers::add_feed_forward(input.x, *input.norm, *fc1_, kGelu, *fc2_, context.backend))
-    return input.x;
+  if (input.add_input && add_in_parts(input, grid, context.backend)) return input.x;
   if (!dwc_ && at::GradMode::is_enabled())
     return ops::feed_forward(input.norm != nullptr ? input.norm->forward(input.x) : input.x,
                              {fc1_->weight, fc1_->bias, fc2_->weight, fc2_->bias, kGelu},
@@ -36,6 +38,13 @@ at::Tensor Mlp::forward(const MixerInput& input, Grid grid, const ForwardContext
     return input.x;
   }
   return fc2_->forward(hidden, {.residual = input.residual()}, context.backend);  // [B,N,C]
+}
+
+bool Mlp::add_in_parts(const MixerInput& input, Grid grid, ops::Backend backend) const {
+  if (input.norm == nullptr) return false;
+  if (!dwc_) return layers::add_feed_forward(input.x, *input.norm, *fc1_, kGelu, *fc2_, backend);
+  return layers::add_depthwise_feed_forward(as_grid(input.x, grid),
+                                            {*input.norm, *fc1_, *dwc_, *fc2_}, backend);
 }
 
 void Mlp::initialize(at::Generator generator) {

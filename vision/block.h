@@ -29,6 +29,9 @@ class Mlp : public torch::nn::Module {
   void initialize(at::Generator generator);
 
  private:
+  /// Adds the result to input.x without a hidden map of all tokens; false where that can't be.
+  bool add_in_parts(const MixerInput& input, Grid grid, ops::Backend backend) const;
+
   std::shared_ptr<layers::Linear> fc1_, fc2_;
   std::shared_ptr<layers::DepthwiseConv> dwc_;  // null without the depthwise convolution
 };

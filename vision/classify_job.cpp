@@ -12,6 +12,7 @@
 #include <chrono>
 #include <cmath>
 #include <numeric>
+#include <thread>
 
 namespace ttt::vision {
 namespace {
@@ -51,6 +52,14 @@ std::vector<float> to_vector(const at::Tensor& row) {
   return {values.const_data_ptr<float>(), values.const_data_ptr<float>() + values.numel()};
 }
 
+/// The model's threads and the workers would take turns on the same cores, all of which the workers
+/// can use between two passes. On a GPU nothing but the model runs.
+bool workers_should_rest(std::int64_t workers) {
+  const std::int64_t threads = at::get_num_threads();
+  const std::int64_t cores = std::thread::hardware_concurrency();
+  return !at::hasCUDA() && workers >= threads && workers + threads > cores;
+}
+
 class ClassifyJob {
  public:
   ClassifyJob(const Classifier& classifier, std::span<const InputItem> items,
@@ -59,6 +68,7 @@ class ClassifyJob {
         options_(options),
         queue_(items, {options.preprocess, options.decode, options.workers,
                        2 * options.batch + options.workers}),
+        pause_workers_(workers_should_rest(options.workers)),
         progress_("classify", static_cast<std::int64_t>(items.size()), options.progress) {}
 
   JobEnd run(const std::function<void(ClassifyRow&&)>& on_row) {
@@ -75,7 +85,7 @@ class ClassifyJob {
   }
 
  private:
-  std::vector<ClassifyRow> classify_batch(std::vector<PreparedPicture>& pictures) const {
+  std::vector<ClassifyRow> classify_batch(std::vector<PreparedPicture>& pictures) {
     std::vector<ClassifyRow> rows;
     std::vector<std::size_t> good;
     for (std::size_t i = 0; i < pictures.size(); ++i) {
@@ -90,7 +100,7 @@ class ClassifyJob {
     if (good.empty()) return rows;
     const Clock::time_point start = Clock::now();
     try {
-      const auto output = run_with_back_off(classifier_, stack(pictures, good), options_.context);
+      const auto output = run_model(stack(pictures, good));
       const double share = milliseconds_since(start) / static_cast<double>(good.size());
       for (std::size_t k = 0; k < good.size(); ++k)
         fill_row(rows[good[k]], output, static_cast<std::int64_t>(k), share);
@@ -101,14 +111,23 @@ class ClassifyJob {
     return rows;
   }
 
+  ClassificationOutput run_model(const at::Tensor& images) {
+    std::optional<PictureQueue::Pause> pause;
+    if (pause_workers_) pause.emplace(queue_);
+    return run_with_back_off(classifier_, images, options_.context);
+  }
+
   at::Tensor stack(const std::vector<PreparedPicture>& pictures,
                    const std::vector<std::size_t>& good) const {
     const PreprocessOptions& size = options_.preprocess;
-    const at::Tensor images =
-        at::empty({static_cast<std::int64_t>(good.size()), 3, size.height, size.width});
+    const auto count = static_cast<std::int64_t>(good.size());
+    at::Tensor images = at::empty({count, 3, size.height, size.width});
+    const std::int64_t numbers = images.stride(0);
     float* destination = images.mutable_data_ptr<float>();
-    for (const std::size_t i : good)
-      destination = std::copy(pictures[i].pixels.begin(), pictures[i].pixels.end(), destination);
+    for (const std::size_t i : good) {
+      normalize(pictures[i].pixels, size, destination);
+      destination += numbers;
+    }
     return images;
   }
 
@@ -124,6 +143,7 @@ class ClassifyJob {
   const Classifier& classifier_;
   const ClassifyJobOptions& options_;
   PictureQueue queue_;
+  bool pause_workers_;
   Progress progress_;
 };
 

@@ -27,26 +27,24 @@ std::int64_t inner_maps(const InnerConfig& inner) {
   }
 }
 
-/// Elements that a transformer block holds at once: its input, the residual stream, and either the
-/// TTT part or the MLP part (`mlp_maps` hidden maps). Both write their results into the stream, the
+/// Elements that a transformer block holds at once: its input, the residual stream, and the TTT
+/// part, for the MLP works on a few rows at a time. Both write their results into the stream, the
 /// published TTT block its inner ones into the projection qkv; others hold the normalised tokens,
 /// the mixed ones, and the result.
 template <typename Config>
 std::int64_t block_elements(const Config& c, std::int64_t tokens, std::int64_t dim,
-                            std::int64_t heads, std::int64_t mlp_maps) {
+                            std::int64_t heads) {
   const std::int64_t head_dim = dim / heads;
   const std::int64_t projection = 3 * dim + 3 * head_dim;
   const std::int64_t inner = c.inner.is_published()
                                  ? projection
                                  : projection + 3 * dim + head_dim + inner_maps(c.inner) * dim;
-  const std::int64_t mlp = mlp_maps * c.mlp_ratio * dim;
-  return tokens * (2 * dim + std::max(inner, mlp));
+  return tokens * (2 * dim + inner);
 }
 
 std::int64_t activation_elements(const Vit3Config& c, std::int64_t width, std::int64_t height) {
   const std::int64_t tokens = (width / c.patch) * (height / c.patch);
-  // The MLP works on a few rows at a time.
-  return block_elements(c, tokens, c.dim, c.heads, /*mlp_maps=*/0);
+  return block_elements(c, tokens, c.dim, c.heads);
 }
 
 std::int64_t activation_elements(const HVit3Config& c, std::int64_t width, std::int64_t height) {
@@ -56,7 +54,7 @@ std::int64_t activation_elements(const HVit3Config& c, std::int64_t width, std::
   for (std::size_t i = 0; i < kStages; ++i) {
     const std::int64_t stride = std::int64_t{4} << i;
     const std::int64_t tokens = (width / stride) * (height / stride);
-    peak = std::max(peak, block_elements(c, tokens, c.dims[i], c.heads[i], /*mlp_maps=*/2));
+    peak = std::max(peak, block_elements(c, tokens, c.dims[i], c.heads[i]));
     // Patch merging expands to four times the next stage's channels before it shrinks the grid.
     if (i + 1 < kStages)
       peak = std::max(peak, tokens * (c.dims[i] + 4 * c.dims[i + 1] + c.dims[i + 1]));

@@ -3,6 +3,7 @@
 #include "vision/picture_queue.h"
 
 #include "core/cancel.h"
+#include "core/media/part.h"
 
 #include <chrono>
 #include <new>
@@ -13,16 +14,15 @@ namespace {
 // A signal handler can't notify a condition variable, so waits look up this often.
 constexpr std::chrono::milliseconds kCancelPoll{50};
 
-PreparedPicture prepare(const InputItem& item, const PictureQueueOptions& options) {
-  PreparedPicture picture;
+// Of files that wait for a decoder. Pictures are bounded by their number.
+constexpr std::size_t kMaxReadBytes = std::size_t{64} << 20;
+
+/// Runs a step of an item's way and notes its time, or why it failed.
+template <typename Step>
+void run_step(const InputItem& item, PreparedPicture& picture, const Step& step) {
   const auto start = std::chrono::steady_clock::now();
   try {
-    const Image image = decode_image(item.read(), options.decode, item.name);
-    picture.width = image.width;
-    picture.height = image.height;
-    const Image cropped = resize_and_crop(image, options.preprocess);
-    picture.pixels.resize(cropped.rgb.size());
-    normalize(cropped, options.preprocess, picture.pixels.data());
+    step();
   } catch (const Error& error) {
     picture.error = error;
   } catch (const std::bad_alloc&) {
@@ -31,9 +31,8 @@ PreparedPicture prepare(const InputItem& item, const PictureQueueOptions& option
   } catch (const std::exception& error) {
     picture.error = Error(ErrorKind::internal, error.what(), item.name);
   }
-  picture.time_ms =
+  picture.time_ms +=
       std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
-  return picture;
 }
 
 }  // namespace
@@ -49,27 +48,71 @@ PictureQueue::~PictureQueue() {
     const std::scoped_lock lock(mutex_);
     closing_ = true;
   }
-  room_.notify_all();
+  work_.notify_all();
+}
+
+void PictureQueue::set_paused(bool paused) {
+  {
+    const std::scoped_lock lock(mutex_);
+    paused_ = paused;
+  }
+  if (!paused) work_.notify_all();
+}
+
+bool PictureQueue::can_read() const {
+  return next_ < items_.size() &&
+         next_ - given_out_ < static_cast<std::size_t>(options_.capacity) &&
+         read_bytes_ < kMaxReadBytes;
 }
 
 void PictureQueue::work() {
-  const auto capacity = static_cast<std::size_t>(options_.capacity);
+  std::unique_lock lock(mutex_);
   while (true) {
-    std::size_t item = 0;
-    {
-      std::unique_lock lock(mutex_);
-      room_.wait(lock, [&] { return closing_ || next_ - given_out_ < capacity; });
-      if (closing_ || next_ == items_.size() || cancel_requested()) return;
-      item = next_++;
-    }
-    PreparedPicture picture = prepare(items_[item], options_);
-    picture.item = item;
-    {
-      const std::scoped_lock lock(mutex_);
-      prepared_.emplace(item, std::move(picture));
-    }
-    ready_.notify_one();
+    work_.wait(lock, [&] { return closing_ || can_prepare() || can_read(); });
+    if (closing_ || cancel_requested()) return;
+    if (can_prepare())
+      prepare_one(lock);
+    else
+      read_one(lock);
   }
+}
+
+void PictureQueue::read_one(std::unique_lock<std::mutex>& lock) {
+  ReadItem read;
+  const std::size_t item = read.picture.item = next_++;
+  lock.unlock();
+  run_step(items_[item], read.picture, [&] { read.bytes = items_[item].read(); });
+  lock.lock();
+  if (read.picture.error) {
+    prepared_.emplace(item, std::move(read.picture));
+    ready_.notify_one();
+  } else {
+    read_bytes_ += read.bytes.size();
+    read_.emplace(item, std::move(read));
+  }
+}
+
+void PictureQueue::prepare_one(std::unique_lock<std::mutex>& lock) {
+  const auto first = read_.extract(read_.begin());
+  const std::size_t item = first.key();
+  const ReadItem& read = first.mapped();
+  read_bytes_ -= read.bytes.size();
+  lock.unlock();
+  work_.notify_one();  // there may be room to read again
+  PreparedPicture picture{.item = item, .time_ms = read.picture.time_ms};
+  run_step(items_[item], picture, [&] {
+    const auto needed = [&](int width, int height) {
+      return preprocess_source(width, height, options_.preprocess);
+    };
+    const ImagePart part =
+        decode_image_part(read.bytes, options_.decode, items_[item].name, needed);
+    picture.width = part.whole_width;
+    picture.height = part.whole_height;
+    picture.pixels = resize_and_crop(part, options_.preprocess);
+  });
+  lock.lock();
+  prepared_.emplace(item, std::move(picture));
+  ready_.notify_one();
 }
 
 std::vector<PreparedPicture> PictureQueue::take(std::int64_t count) {
@@ -85,7 +128,7 @@ std::vector<PreparedPicture> PictureQueue::take(std::int64_t count) {
     batch.push_back(std::move(found->second));
     prepared_.erase(found);
     ++given_out_;
-    room_.notify_one();
+    work_.notify_one();
   }
   return batch;
 }

@@ -17,12 +17,12 @@
 
 namespace ttt::vision {
 
-/// A decoded and normalised picture, or why there is none.
+/// A decoded and cropped picture, or why there is none.
 struct PreparedPicture {
   std::size_t item = 0;
   std::optional<Error> error;
   int width = 0, height = 0;  ///< as decoded
-  std::vector<float> pixels;  ///< [3,H,W], normalised
+  Image pixels;               ///< resized and cropped
   double time_ms = 0;
 };
 
@@ -33,7 +33,7 @@ struct PictureQueueOptions {
   std::int64_t capacity = 16;  ///< pictures prepared ahead, which bounds the memory
 };
 
-/// Reads, decodes and pre-processes items in worker threads and gives them out in order.
+/// Reads, decodes, resizes and crops items in worker threads and gives them out in order.
 class PictureQueue {
  public:
   PictureQueue(std::span<const InputItem> items, PictureQueueOptions options);
@@ -47,16 +47,43 @@ class PictureQueue {
   /// All items were given out.
   bool finished() const { return given_out_ == items_.size(); }
 
+  /// While it lives the workers begin no picture, though they go on reading files: threads that
+  /// wait for each other, as a model's do, lose more to a decoder beside them than it takes.
+  class Pause {
+   public:
+    explicit Pause(PictureQueue& queue) : queue_(queue) { queue_.set_paused(true); }
+    ~Pause() { queue_.set_paused(false); }
+    Pause(const Pause&) = delete;
+    Pause& operator=(const Pause&) = delete;
+
+   private:
+    PictureQueue& queue_;
+  };
+
  private:
+  /// An item whose file was read, or not.
+  struct ReadItem {
+    std::vector<std::uint8_t> bytes;
+    PreparedPicture picture;
+  };
+
   void work();
+  bool can_read() const;
+  bool can_prepare() const { return !paused_ && !read_.empty(); }
+  void read_one(std::unique_lock<std::mutex>& lock);
+  void prepare_one(std::unique_lock<std::mutex>& lock);
+  void set_paused(bool paused);
 
   std::span<const InputItem> items_;
   PictureQueueOptions options_;
   std::mutex mutex_;
-  std::condition_variable room_, ready_;
+  std::condition_variable work_, ready_;
+  std::map<std::size_t, ReadItem> read_;
   std::map<std::size_t, PreparedPicture> prepared_;
-  std::size_t next_ = 0;       // the first item that no worker has taken
-  std::size_t given_out_ = 0;  // items handed to the caller
+  std::size_t read_bytes_ = 0;  // of the files in read_
+  std::size_t next_ = 0;        // the first item that no worker has taken
+  std::size_t given_out_ = 0;   // items handed to the caller
+  bool paused_ = false;
   bool closing_ = false;
   std::vector<std::jthread> threads_;
 };

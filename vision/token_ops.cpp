@@ -2,38 +2,28 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "vision/token_ops.h"
 
-#include "kernels/depthwise_conv3x3/depthwise_conv3x3.h"
 #include "layers/recompute.h"
 
 #include <torch/torch.h>
 
 namespace ttt::vision {
-namespace {
-
-/// Tokens [B,N,C] as [B,h,w,C].
 at::Tensor as_grid(const at::Tensor& tokens, Grid grid) {
   return tokens.view({tokens.size(0), grid.height, grid.width, tokens.size(2)});
 }
-
-}  // namespace
 
 at::Tensor position_encoding(const at::Tensor& x, const layers::DepthwiseConv& convolution,
                              Grid grid, const ForwardContext& context, const std::string& name) {
   const at::Tensor map = as_grid(x, grid);
   if (context.trace)  // The official module's output is the convolution alone, [B,C,h,w].
-    context.emit(
-        name, ops::depthwise_conv3x3(map, convolution.weight, convolution.bias, {}, context.backend)
-                  .permute({0, 3, 1, 2}));
-  return ops::depthwise_conv3x3(map, convolution.weight, convolution.bias, {.add_input = true},
-                                context.backend)
-      .flatten(1, 2);
+    context.emit(name, convolution.forward(map, {}, context.backend).permute({0, 3, 1, 2}));
+  return convolution.forward(map, {.add_input = true}, context.backend).flatten(1, 2);
 }
 
 at::Tensor depthwise_gelu(const at::Tensor& x, const layers::DepthwiseConv& convolution, Grid grid,
                           const ForwardContext& context) {
-  return ops::depthwise_conv3x3(as_grid(x, grid), convolution.weight, convolution.bias,
-                                {.add_input = true, .activation = ops::Activation::gelu},
-                                context.backend)
+  return convolution
+      .forward(as_grid(x, grid), {.add_input = true, .activation = ops::Activation::gelu},
+               context.backend)
       .flatten(1, 2);
 }
 

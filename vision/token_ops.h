@@ -22,6 +22,9 @@ at::Tensor depthwise_gelu(const at::Tensor& x, const layers::DepthwiseConv& conv
 at::Tensor run_block(std::function<at::Tensor(const at::Tensor&)> block, const at::Tensor& x,
                      const ForwardContext& context);
 
+/// View of tokens [B,N,C] as [B,h,w,C].
+at::Tensor as_grid(const at::Tensor& tokens, Grid grid);
+
 /// View of tokens [B,N,C] as a channels-last map [B,C,h,w], and back. Nothing is copied.
 at::Tensor tokens_to_map(const at::Tensor& tokens, Grid grid);
 at::Tensor map_to_tokens(const at::Tensor& map);

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "core/media/decode.h"
+#include "core/media/part.h"
 
 #include <cstdint>
 #include <span>
@@ -12,12 +12,22 @@
 /// What the readers of single formats share. Private to core/media.
 namespace ttt::codec {
 
+/// Asks for a part of a picture. A reader that can leave out the rest says so.
+struct PartRequest {
+  const NeededPixels& needed;
+  bool served = false;   ///< else the whole picture comes
+  PixelRect place = {};  ///< of the part in the upright picture
+  int whole_width = 0;
+  int whole_height = 0;
+};
+
 struct Source {
   std::span<const std::uint8_t> bytes;
   DecodeMode mode = DecodeMode::photo;
   std::string_view name;
   DecodeLimits limits;
   StoredImage* stored = nullptr;  ///< takes alpha, orientation and kind instead of their use
+  PartRequest* part = nullptr;
 
   bool official() const { return mode == DecodeMode::official; }
 };

@@ -117,6 +117,23 @@ Image decode_image(std::span<const std::uint8_t> bytes, DecodeMode mode, std::st
   return codec::decode({bytes, mode, name, limits});
 }
 
+ImagePart decode_image_part(std::span<const std::uint8_t> bytes, DecodeMode mode,
+                            std::string_view name, const NeededPixels& needed,
+                            DecodeLimits limits) {
+  codec::PartRequest request{needed};
+  ImagePart part = {codec::decode({bytes, mode, name, limits, nullptr, &request})};
+  if (request.served) {
+    part.left = request.place.left;
+    part.top = request.place.top;
+    part.whole_width = request.whole_width;
+    part.whole_height = request.whole_height;
+  } else {
+    part.whole_width = part.pixels.width;
+    part.whole_height = part.pixels.height;
+  }
+  return part;
+}
+
 StoredImage decode_stored_image(std::span<const std::uint8_t> bytes, std::string_view name,
                                 DecodeLimits limits) {
   StoredImage stored;

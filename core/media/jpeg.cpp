@@ -116,6 +116,16 @@ class JpegReader {
     info_.do_fancy_upsampling = TRUE;
     return jpeg_start_decompress(&info_) != FALSE ? Step::done : Step::suspended;
   }
+  /// Leaves out the pixels beside these columns, or some of them; tells which are left.
+  Step crop(int& left, int& width) {
+    auto x = static_cast<JDIMENSION>(left);
+    auto columns = static_cast<JDIMENSION>(width);
+    if (setjmp(errors_.jump) != 0) return Step::failed;
+    jpeg_crop_scanline(&info_, &x, &columns);
+    left = static_cast<int>(x);
+    width = static_cast<int>(columns);
+    return Step::done;
+  }
   Step read_row(std::uint8_t* row) {
     if (setjmp(errors_.jump) != 0) return Step::failed;
     JSAMPROW rows[] = {row};
@@ -128,6 +138,7 @@ class JpegReader {
   }
 
   const jpeg_decompress_struct& info() const { return info_; }
+  bool has_multiple_scans() { return jpeg_has_multiple_scans(&info_) != FALSE; }
   const JpegErrors& errors() const { return errors_; }
   std::size_t unread_bytes() const { return source_.manager.bytes_in_buffer; }
 
@@ -180,26 +191,60 @@ bool smoothed_unlike_pillow(const jpeg_decompress_struct& info) {
 #endif
 }
 
-/// The rows as RGB, into a black picture of the header's size; official mode leaves the rest of a
-/// cut picture without ink or light.
-Image read_rows(const Source& source, JpegReader& reader, Step started, Image image) {
+/// What has to be decoded of a stored picture of width x height: the part asked for with its
+/// neighbours, or all. Only columns cost less when they are left out: every row's data is read.
+PixelRect crop_columns(const Source& source, JpegReader& reader, PixelRect whole, int orientation) {
+  // The later scans of other files refine coefficients, and smoothing looks across blocks.
+  if (source.part == nullptr || reader.has_multiple_scans()) return whole;
+  const PixelRect upright = rect_after_orientation(whole, orientation, whole.width, whole.height);
+  PixelRect rect = rect_before_orientation(source.part->needed(upright.width, upright.height),
+                                           orientation, whole.width, whole.height);
+  // Chroma is smoothed over the neighbours of its samples, which lie up to two pixels away.
+  constexpr int kNeighbours = 16;
+  const int right = std::min(rect.left + rect.width + kNeighbours, whole.width);
+  rect.left = std::max(rect.left - kNeighbours, 0);
+  rect.width = right - rect.left;
+  if (rect.width == whole.width) return whole;
+  const Step cropped = reader.crop(rect.left, rect.width);
+  if (cropped != Step::done) fail(source, reader, cropped);
+  source.part->served = true;
+  source.part->place = rect_after_orientation(rect, orientation, whole.width, whole.height);
+  source.part->whole_width = upright.width;
+  source.part->whole_height = upright.height;
+  return rect;
+}
+
+/// The rows of a rectangle as RGB, into a black picture; official mode leaves the rest of a cut
+/// picture without ink or light. `height` is the whole picture's: rows outside are read and
+/// dropped, so that damage to them is found.
+Image read_rows(const Source& source, JpegReader& reader, PixelRect rect, int height) {
   const jpeg_decompress_struct& info = reader.info();
+  Image image = make_image(rect.width, rect.height);
   const bool cmyk = info.out_color_space == JCS_CMYK;
   const std::uint8_t flip = cmyk && inks_inverted(source, info) ? 255 : 0;
-  std::vector<std::uint8_t> inks(cmyk ? std::size_t{4} * static_cast<std::size_t>(image.width) : 0);
+  std::vector<std::uint8_t> buffer(std::size_t{4} * static_cast<std::size_t>(rect.width));
   if (cmyk) std::fill(image.rgb.begin(), image.rgb.end(), std::uint8_t{255});
-  if (started != Step::done) return image;
-  for (int y = 0; y < image.height; ++y) {
-    const Step step = reader.read_row(cmyk ? inks.data() : image.row(y));
+  for (int y = 0; y < height; ++y) {
+    const int row = y - rect.top;
+    const bool needed = row >= 0 && row < rect.height;
+    const Step step = reader.read_row(cmyk || !needed ? buffer.data() : image.row(row));
     if (step != Step::done) {
       if (source.official()) return image;
       fail(source, reader, step);
     }
-    if (!cmyk) continue;
-    for (std::uint8_t& ink : inks) ink ^= flip;
+    if (!cmyk || !needed) continue;
+    for (std::uint8_t& ink : buffer) ink ^= flip;
     for (int x = 0; x < image.width; ++x)
-      cmyk_to_rgb(&inks[std::size_t{4} * x], image.row(y) + std::ptrdiff_t{3} * x);
+      cmyk_to_rgb(&buffer[std::size_t{4} * x], image.row(row) + std::ptrdiff_t{3} * x);
   }
+  return image;
+}
+
+/// What there is of a cut file whose rows can't even be begun.
+Image no_rows(const jpeg_decompress_struct& info, PixelRect whole) {
+  Image image = make_image(whole.width, whole.height);
+  if (info.out_color_space == JCS_CMYK)
+    std::fill(image.rgb.begin(), image.rgb.end(), std::uint8_t{255});
   return image;
 }
 
@@ -233,9 +278,12 @@ Image decode_jpeg(const Source& source) {
   if (source.official() && started == Step::done && smoothed_unlike_pillow(info))
     fail_damaged(source, kFormat, "the file ends before its last scans");
 
-  Image image = read_rows(source, reader, started, make_image(width, height));
+  const PixelRect whole{0, 0, static_cast<int>(width), static_cast<int>(height)};
+  if (started != Step::done) return no_rows(info, whole);
+  const int orientation = source.official() ? 1 : orientation_of(info);
+  const PixelRect rect = crop_columns(source, reader, whole, orientation);
+  Image image = read_rows(source, reader, rect, whole.height);
   if (source.official()) return image;
-  const int orientation = orientation_of(info);
   const Step finished = reader.finish();
   if (finished != Step::done || reader.errors().damaged) fail(source, reader, finished);
   note_kind(source, info.num_components == 1   ? PixelKind::grey

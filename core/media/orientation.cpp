@@ -8,6 +8,29 @@
 #include <string_view>
 
 namespace ttt {
+namespace {
+
+/// How an upright picture comes from the stored one: 2 mirrors x, 4 mirrors y, 3 both; 5 to 8 also
+/// swap the axes.
+struct Turn {
+  bool transpose, flip_x, flip_y;  // the flips are of the stored picture
+
+  explicit Turn(int orientation)
+      : transpose(orientation >= 5 && orientation <= 8),
+        flip_x(orientation == 2 || orientation == 3 || orientation == 7 || orientation == 8),
+        flip_y(orientation == 3 || orientation == 4 || orientation == 6 || orientation == 7) {}
+};
+
+void mirror(PixelRect& rect, const Turn& turn, int width, int height) {
+  if (turn.flip_x) rect.left = width - rect.left - rect.width;
+  if (turn.flip_y) rect.top = height - rect.top - rect.height;
+}
+
+PixelRect transposed(const PixelRect& rect) {
+  return {rect.top, rect.left, rect.height, rect.width};
+}
+
+}  // namespace
 
 int exif_orientation(std::span<const std::uint8_t> exif) {
   constexpr std::array<std::uint8_t, 6> kPrefix{'E', 'x', 'i', 'f', 0, 0};
@@ -35,12 +58,22 @@ int exif_orientation(std::span<const std::uint8_t> exif) {
   return 1;
 }
 
+PixelRect rect_before_orientation(PixelRect upright, int orientation, int width, int height) {
+  const Turn turn(orientation);
+  PixelRect rect = turn.transpose ? transposed(upright) : upright;
+  mirror(rect, turn, width, height);
+  return rect;
+}
+
+PixelRect rect_after_orientation(PixelRect stored, int orientation, int width, int height) {
+  const Turn turn(orientation);
+  mirror(stored, turn, width, height);
+  return turn.transpose ? transposed(stored) : stored;
+}
+
 Image apply_orientation(Image image, int orientation) {
   if (orientation < 2 || orientation > 8) return image;
-  // In terms of the stored picture: 2 mirrors x, 4 mirrors y, 3 both; 5 to 8 also swap the axes.
-  const bool transpose = orientation >= 5;
-  const bool flip_x = orientation == 2 || orientation == 3 || orientation == 7 || orientation == 8;
-  const bool flip_y = orientation == 3 || orientation == 4 || orientation == 6 || orientation == 7;
+  const auto [transpose, flip_x, flip_y] = Turn(orientation);
   Image out{transpose ? image.height : image.width, transpose ? image.width : image.height, {}};
   out.rgb.resize(image.rgb.size());
   std::uint8_t* to = out.rgb.data();

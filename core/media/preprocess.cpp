@@ -3,6 +3,7 @@
 #include "core/media/preprocess.h"
 
 #include "core/error.h"
+#include "core/media/part.h"
 
 #include <spdlog/fmt/fmt.h>
 
@@ -60,6 +61,17 @@ ResizePlan plan_resize(int image_width, int image_height, const PreprocessOption
 Image resize_and_crop(const Image& image, const PreprocessOptions& options) {
   const ResizePlan plan = plan_resize(image.width, image.height, options);
   return resize_window(image, plan.width, plan.height, plan.crop, options.filter);
+}
+
+Image resize_and_crop(const ImagePart& part, const PreprocessOptions& options) {
+  const ResizePlan plan = plan_resize(part.whole_width, part.whole_height, options);
+  return resize_window(part, plan.width, plan.height, plan.crop, options.filter);
+}
+
+PixelRect preprocess_source(int image_width, int image_height, const PreprocessOptions& options) {
+  const ResizePlan plan = plan_resize(image_width, image_height, options);
+  return window_source(image_width, image_height, plan.width, plan.height, plan.crop,
+                       options.filter);
 }
 
 void normalize(const Image& image, const PreprocessOptions& options, float* chw) {

@@ -45,6 +45,9 @@ DepthwiseConvGradients depthwise_conv3x3_backward(const at::Tensor& x, const at:
                                                   const at::Tensor& bias,
                                                   const DepthwiseConvOptions& options,
                                                   const at::Tensor& dout);
+void depthwise_conv3x3_rows(const DepthwiseConvRows& rows, const at::Tensor& taps,
+                            const at::Tensor& bias, const DepthwiseConvOptions& options,
+                            const at::Tensor& out);
 }  // namespace cpu
 
 namespace cuda {

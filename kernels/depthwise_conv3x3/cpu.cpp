@@ -45,6 +45,13 @@ at::Tensor depthwise_conv3x3(const at::Tensor& x, const at::Tensor& taps, const 
   return out;
 }
 
+void depthwise_conv3x3_rows(const DepthwiseConvRows& rows, const at::Tensor& taps,
+                            const at::Tensor& bias, const DepthwiseConvOptions& options,
+                            const at::Tensor& out) {
+  correlate_rows(rows, taps, bias,
+                 {options.stride, options.add_input, forward_epilogue(options.activation)}, out);
+}
+
 DepthwiseConvGradients depthwise_conv3x3_backward(const at::Tensor& x, const at::Tensor& taps,
                                                   const at::Tensor& bias,
                                                   const DepthwiseConvOptions& options,

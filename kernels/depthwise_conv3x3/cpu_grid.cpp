@@ -30,46 +30,87 @@ char* pixel_at(const at::Tensor& x, std::int64_t b, std::int64_t row, std::int64
 }
 
 std::int64_t rows_per_thread(const at::Tensor& x) {
-  return 1 + kWorkPerThread / std::max<std::int64_t>(1, x.size(2) * x.size(3));
+  return 1 + kWorkPerThread / std::max<std::int64_t>(1, x.size(-2) * x.size(-1));
 }
+
+/// Rows of outputs of [..., w, C], and the kernel that computes them.
+class RowTask {
+ public:
+  RowTask(const at::Tensor& x, const at::Tensor& taps, const at::Tensor& bias,
+          const DepthwiseGridOptions& options, const at::Tensor& out)
+      : run_(x.scalar_type() == at::kBFloat16 ? kernels().row_bf16 : kernels().row_float),
+        zeros_(at::zeros({x.size(-1)}, at::kFloat)),
+        stride_(options.stride) {
+    shared_.pixel = x.stride(-2);
+    shared_.width = x.size(-2);
+    shared_.out_width = out.size(-2);
+    shared_.channels = x.size(-1);
+    shared_.taps = taps.const_data_ptr<float>();
+    shared_.bias = (bias.defined() ? bias : zeros_).const_data_ptr<float>();
+    shared_.zeros = zeros_.const_data_ptr<float>();
+    shared_.out_pixel = out.stride(-2);
+    shared_.add_input = options.add_input;
+    shared_.epilogue = options.epilogue;
+  }
+  void set_gradient(const at::Tensor& gradient) { shared_.gradient_pixel = gradient.stride(-2); }
+
+  /// Rows [begin, end); place(row, index) sets the pointers that differ from row to row.
+  template <typename Place>
+  void run(std::int64_t begin, std::int64_t end, const Place& place) const {
+    DepthwiseRow row = shared_;
+    for (std::int64_t index = begin; index < end; ++index) {
+      place(row, index);
+      run_(row, stride_);
+    }
+  }
+
+ private:
+  void (*run_)(const DepthwiseRow& row, std::int64_t stride);
+  at::Tensor zeros_;
+  std::int64_t stride_;
+  DepthwiseRow shared_{};
+};
 
 }  // namespace
 
 void correlate_grid(const at::Tensor& x, const at::Tensor& taps, const at::Tensor& bias,
                     const at::Tensor& gradient, const DepthwiseGridOptions& options,
                     const at::Tensor& out) {
-  const bool bf16 = x.scalar_type() == at::kBFloat16;
-  const auto run = bf16 ? kernels().row_bf16 : kernels().row_float;
-  const at::Tensor zeros = at::zeros({x.size(3)}, at::kFloat);
+  RowTask task(x, taps, bias, options, out);
+  if (gradient.defined()) task.set_gradient(gradient);
   const std::int64_t out_height = out.size(1), height = x.size(1);
-  DepthwiseRow shared{};
-  shared.pixel = x.stride(2);
-  shared.width = x.size(2);
-  shared.out_width = out.size(2);
-  shared.channels = x.size(3);
-  shared.bias = (bias.defined() ? bias : zeros).const_data_ptr<float>();
-  shared.zeros = zeros.const_data_ptr<float>();
-  shared.out_pixel = out.stride(2);
-  shared.gradient_pixel = gradient.defined() ? gradient.stride(2) : 0;
-  shared.add_input = options.add_input;
-  shared.epilogue = options.epilogue;
-  const float* kernel = taps.const_data_ptr<float>();
   const std::int64_t kernel_stride = taps.dim() == 4 ? 9 * x.size(3) : 0;
+  const auto place = [&](DepthwiseRow& row, std::int64_t index) {
+    const std::int64_t b = index / out_height, y = index % out_height;
+    for (std::int64_t i = 0; i < 3; ++i) {
+      const std::int64_t in = y * options.stride + i - 1;
+      row.rows[i] = in >= 0 && in < height ? pixel_at(x, b, in, 0) : nullptr;
+    }
+    row.taps = taps.const_data_ptr<float>() + b * kernel_stride;
+    row.out = pixel_at(out, b, y, 0);
+    row.gradient = pixel_at(gradient, b, y, 0);
+  };
   at::parallel_for(0, x.size(0) * out_height, rows_per_thread(out),
-                   [&](std::int64_t begin, std::int64_t end) {
-                     DepthwiseRow row = shared;
-                     for (std::int64_t index = begin; index < end; ++index) {
-                       const std::int64_t b = index / out_height, y = index % out_height;
-                       for (std::int64_t i = 0; i < 3; ++i) {
-                         const std::int64_t in = y * options.stride + i - 1;
-                         row.rows[i] = in >= 0 && in < height ? pixel_at(x, b, in, 0) : nullptr;
-                       }
-                       row.taps = kernel + b * kernel_stride;
-                       row.out = pixel_at(out, b, y, 0);
-                       row.gradient = pixel_at(gradient, b, y, 0);
-                       run(row, options.stride);
-                     }
-                   });
+                   [&](std::int64_t begin, std::int64_t end) { task.run(begin, end, place); });
+}
+
+void correlate_rows(const DepthwiseConvRows& rows, const at::Tensor& taps, const at::Tensor& bias,
+                    const DepthwiseGridOptions& options, const at::Tensor& out) {
+  const RowTask task(rows.x, taps, bias, options, out);
+  const auto row_of = [](const at::Tensor& tensor, std::int64_t index) {
+    const std::int64_t offset = index * tensor.stride(0);
+    return static_cast<char*>(tensor.data_ptr()) +
+           offset * static_cast<std::int64_t>(tensor.element_size());
+  };
+  const auto place = [&](DepthwiseRow& row, std::int64_t index) {
+    const std::int64_t y = (rows.first + index) % rows.height;
+    row.rows[0] = y > 0 ? row_of(rows.x, index) : nullptr;
+    row.rows[1] = row_of(rows.x, index + 1);
+    row.rows[2] = y + 1 < rows.height ? row_of(rows.x, index + 2) : nullptr;
+    row.out = row_of(out, index);
+  };
+  at::parallel_for(0, out.size(0), rows_per_thread(out),
+                   [&](std::int64_t begin, std::int64_t end) { task.run(begin, end, place); });
 }
 
 at::Tensor tap_sums_grid(const at::Tensor& x, const at::Tensor& factor, std::int64_t stride) {

@@ -7,6 +7,7 @@
 // dimension, float or bfloat16; taps and biases are contiguous floats.
 
 #include "kernels/depthwise_conv3x3/cpu_kernel.h"
+#include "kernels/depthwise_conv3x3/depthwise_conv3x3.h"
 
 #include <ATen/core/Tensor.h>
 
@@ -24,6 +25,10 @@ struct DepthwiseGridOptions {
 void correlate_grid(const at::Tensor& x, const at::Tensor& taps, const at::Tensor& bias,
                     const at::Tensor& gradient, const DepthwiseGridOptions& options,
                     const at::Tensor& out);
+
+/// The same of some rows of a stack of grids, with stride 1 and without gradient.
+void correlate_rows(const DepthwiseConvRows& rows, const at::Tensor& taps, const at::Tensor& bias,
+                    const DepthwiseGridOptions& options, const at::Tensor& out);
 
 /// sum over the output grid of pad1(x)[y*stride+i, x*stride+j] * factor[y, x] -> [B, 10, C] float:
 /// nine taps, then the sum of the factor.

@@ -83,6 +83,38 @@ at::Tensor in_accumulation_dtype(std::string_view name, const at::Tensor& parame
   return to_accumulation_dtype(kOp, name, parameter, x);
 }
 
+/// [C, 1, 3, 3] in the accumulation dtype as [3, 3, C].
+at::Tensor channels_last(const at::Tensor& weight) {
+  return weight.squeeze(1).permute({1, 2, 0}).contiguous();
+}
+
+void check_shapes(const DepthwiseConvSaved& given) {
+  const auto& [x, weight, bias] = given;
+  check_shape(kOp, "x", x, {-1, -1, -1, -1});
+  check_shape(kOp, "weight", weight, {x.size(3), 1, 3, 3});
+  if (bias.defined()) check_shape(kOp, "bias", bias, {x.size(3)});
+}
+
+void check_options(const DepthwiseConvOptions& options) {
+  TTT_CHECK(options.stride == 1 || options.stride == 2, usage,
+            fmt::format("stride {} is not available", options.stride), std::string(kOp),
+            "use stride 1 or 2");
+  TTT_CHECK(options.stride == 1 || !options.add_input, usage,
+            "the input can't be added to an output of another size", std::string(kOp),
+            "use add_input with stride 1 only");
+}
+
+void check_packed(const at::Tensor& x, const PackedDepthwiseConv& convolution) {
+  TTT_CHECK(convolution.defined(), usage, "the packed parameters are empty", std::string(kOp),
+            "make them from a weight");
+  TTT_CHECK(x.scalar_type() == convolution.dtype(), usage,
+            fmt::format("x is {}, but the parameters were packed for {}",
+                        c10::toString(x.scalar_type()), c10::toString(convolution.dtype())),
+            std::string(kOp), "pack them for the dtype of x");
+  TTT_CHECK(!needs_gradient({x}), usage, "packed parameters record no gradients", std::string(kOp),
+            "use the form that takes a weight, or at::NoGradGuard");
+}
+
 /// The arguments, checked, as the backends take them.
 struct Arguments {
   Backend backend;
@@ -91,21 +123,11 @@ struct Arguments {
 
 Arguments prepare(const DepthwiseConvSaved& given, const DepthwiseConvOptions& options,
                   Backend requested) {
+  check_shapes(given);
+  check_options(options);
   const auto& [x, weight, bias] = given;
-  check_shape(kOp, "x", x, {-1, -1, -1, -1});
-  check_shape(kOp, "weight", weight, {x.size(3), 1, 3, 3});
-  if (bias.defined()) check_shape(kOp, "bias", bias, {x.size(3)});
-  TTT_CHECK(options.stride == 1 || options.stride == 2, usage,
-            fmt::format("stride {} is not available", options.stride), std::string(kOp),
-            "use stride 1 or 2");
-  TTT_CHECK(options.stride == 1 || !options.add_input, usage,
-            "the input can't be added to an output of another size", std::string(kOp),
-            "use add_input with stride 1 only");
   const Backend backend = choose(requested, {x, weight, bias});
-  const at::Tensor taps = in_accumulation_dtype("weight", weight, x)
-                              .squeeze(1)
-                              .permute({1, 2, 0})
-                              .contiguous();  // [3, 3, C]
+  const at::Tensor taps = channels_last(in_accumulation_dtype("weight", weight, x));
   return {backend, with_contiguous_rows(x), taps,
           bias.defined() ? in_accumulation_dtype("bias", bias, x).contiguous() : bias};
 }
@@ -125,6 +147,45 @@ at::Tensor depthwise_conv3x3(const at::Tensor& x, const at::Tensor& weight, cons
     return ConvFunction::apply(a.x, a.taps, a.bias.defined() ? std::optional(a.bias) : std::nullopt,
                                options, static_cast<std::int64_t>(a.backend));
   return run(a.backend, a.x, a.taps, a.bias, options);
+}
+
+PackedDepthwiseConv::PackedDepthwiseConv(const at::Tensor& weight, const at::Tensor& bias,
+                                         at::ScalarType dtype)
+    : dtype_(dtype) {
+  const at::NoGradGuard no_grad;
+  check_shape(kOp, "weight", weight, {-1, 1, 3, 3});
+  if (bias.defined()) check_shape(kOp, "bias", bias, {weight.size(0)});
+  weight_ = weight.detach().to(dtype);
+  taps_ = channels_last(weight_.to(accumulation_dtype(dtype)));
+  if (bias.defined()) bias_ = bias.detach().to(accumulation_dtype(dtype)).contiguous();
+}
+
+at::Tensor depthwise_conv3x3(const at::Tensor& x, const PackedDepthwiseConv& convolution,
+                             const DepthwiseConvOptions& options, Backend requested) {
+  check_packed(x, convolution);
+  check_shapes({x, convolution.weight(), convolution.bias()});
+  check_options(options);
+  const Backend backend = choose(requested, {x, convolution.taps(), convolution.bias()});
+  return run(backend, with_contiguous_rows(x), convolution.taps(), convolution.bias(), options);
+}
+
+void depthwise_conv3x3_rows(const DepthwiseConvRows& rows, const PackedDepthwiseConv& convolution,
+                            const DepthwiseConvOptions& options, const at::Tensor& out) {
+  const at::Tensor& x = rows.x;
+  check_packed(x, convolution);
+  check_options(options);
+  const std::int64_t channels = convolution.weight().size(0);
+  check_shape(kOp, "out", out, {-1, -1, channels});
+  check_shape(kOp, "x", x, {out.size(0) + 2, out.size(1), channels});
+  check_same_dtype(kOp, "out", out, x);
+  check_output(kOp, out, {x});
+  TTT_CHECK(options.stride == 1 && rows.first >= 0 && rows.height > 0, usage,
+            fmt::format("rows from {} on of grids of {} rows with stride {}", rows.first,
+                        rows.height, options.stride),
+            std::string(kOp), "pass rows of a grid, and stride 1");
+  choose(Backend::cpu, {x, convolution.taps(), out});
+  cpu::depthwise_conv3x3_rows({with_contiguous_rows(x), rows.first, rows.height},
+                              convolution.taps(), convolution.bias(), options, out);
 }
 
 DepthwiseConvParameterGradients depthwise_conv3x3_backward(const DepthwiseConvSaved& saved,

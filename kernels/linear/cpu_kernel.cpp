@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/linear/cpu_kernel.h"
 
-#include "kernels/support/simd.h"
+#include "kernels/support/simd_gelu.h"
 #include "kernels/support/simd_transpose.h"
 
 namespace ttt::ops::TTT_ISA {
@@ -16,10 +16,11 @@ TTT_INLINE Float tanh_gate(Float z) {
   return sigmoid(2.0F * kTanhFactor * (z + kTanhCubic * z * z * z));
 }
 
-template <LinearActivation kActivation>
+/// For results of type T.
+template <LinearActivation kActivation, typename T>
 TTT_INLINE Float activate(Float z) {
   if constexpr (kActivation == LinearActivation::relu) return z < 0.0F ? Float{} : z;  // keeps NaN
-  if constexpr (kActivation == LinearActivation::gelu) return gelu(z);
+  if constexpr (kActivation == LinearActivation::gelu) return gelu_as<T>(z);
   if constexpr (kActivation == LinearActivation::gelu_tanh) return z * tanh_gate(z);
   if constexpr (kActivation == LinearActivation::silu) return z * sigmoid(z);
   return z;
@@ -75,25 +76,43 @@ TTT_INLINE void write(const LinearMatrix& m, std::int64_t row, std::int64_t colu
   }
 }
 
-// By value: what is in registers can't be changed by the stores, so that questions about it leave
-// the loops.
-template <LinearActivation kActivation>
-void finish_with(LinearTile t) {
-  for (std::int64_t row = 0; row < t.rows; ++row)
+/// T is the type of the result and of the residual. By value: what is in registers can't be changed
+/// by the stores, so that questions about it leave the loops.
+template <LinearActivation kActivation, typename T, bool kResidual>
+void finish_as(LinearTile t) {
+  for (std::int64_t row = 0; row < t.rows; ++row) {
+    const float* const sums = t.sums + row * t.sums_stride;
+    const T* const residual = static_cast<const T*>(t.residual.data) + row * t.residual.stride;
+    T* const out = static_cast<T*>(t.out.data) + row * t.out.stride;
     for (std::int64_t c = 0; c < t.columns; c += kLanes) {
       const std::int64_t count = t.columns - c;
-      Float z = load_up_to(t.sums + row * t.sums_stride + c, count);
+      Float z = load_up_to(sums + c, count);
       if (t.bias != nullptr) z += load_up_to(t.bias + c, count);
       if (t.before.data != nullptr) write(t.before, row, c, z, count);
-      z = activate<kActivation>(z);
-      if (t.residual.data != nullptr) z += read(t.residual, row, c, count);
-      write(t.out, row, c, z, count);
+      z = activate<kActivation, T>(z);
+      if constexpr (kResidual) z += load_up_to(residual + c, count);
+      store_up_to(out + c, z, count);
     }
+  }
+}
+
+template <LinearActivation kActivation, typename T>
+void finish_typed(const LinearTile& t) {
+  if (t.residual.data != nullptr) {
+    finish_as<kActivation, T, true>(t);
+  } else {
+    finish_as<kActivation, T, false>(t);
+  }
 }
 
 void finish(const LinearTile& tile) {
-  with_activation(tile.activation,
-                  [&]<LinearActivation kActivation>() { finish_with<kActivation>(tile); });
+  with_activation(tile.activation, [&]<LinearActivation kActivation>() {
+    if (tile.out.bf16) {
+      finish_typed<kActivation, Bf16>(tile);
+    } else {
+      finish_typed<kActivation, float>(tile);
+    }
+  });
 }
 
 template <LinearActivation kActivation>
@@ -115,7 +134,9 @@ void finish_hidden_with(HiddenTile t) {
       const std::int64_t count = t.columns - c;
       const Float z = read(t.before, row, c, count);
       const Float d = load_up_to(t.sums + row * t.sums_stride + c, count);
-      write(t.values, row, c, activate<kActivation>(z), count);
+      const Float value =
+          t.values.bf16 ? activate<kActivation, Bf16>(z) : activate<kActivation, float>(z);
+      write(t.values, row, c, value, count);
       write(t.gradient, row, c, d * activation_slope<kActivation>(z), count);
     }
 }
@@ -148,27 +169,45 @@ TTT_INLINE float sum_of_lanes(Float x) {
   }
 }
 
-void normalise(const LinearNormTile& t) {
+/// The sum of f(x) over a row.
+template <typename T, typename F>
+TTT_INLINE float sum_over(const T* x, std::int64_t columns, const F& f) {
+  Float sums[2] = {};  // one doesn't wait for the other
+  std::int64_t c = 0;
+  for (; c + 2 * kLanes <= columns; c += 2 * kLanes) {
+    sums[0] += f(load(x + c));
+    sums[1] += f(load(x + c + kLanes));
+  }
+  for (; c + kLanes <= columns; c += kLanes) sums[0] += f(load(x + c));
+  if (c < columns) sums[1] += keep_first(f(load_first(x + c, columns - c)), columns - c);
+  return sum_of_lanes(sums[0] + sums[1]);
+}
+
+template <typename In, typename Out>
+void normalise_as(const LinearNormTile& t) {
   const float share = 1.0F / static_cast<float>(t.columns);
   for (std::int64_t row = 0; row < t.rows; ++row) {
-    Float sum{}, squares{};
-    for (std::int64_t c = 0; c < t.columns; c += kLanes) sum += read(t.x, row, c, t.columns - c);
-    const float mean = sum_of_lanes(sum) * share;
-    for (std::int64_t c = 0; c < t.columns; c += kLanes) {
-      Float x = read(t.x, row, c, t.columns - c) - mean;
-      if (t.columns - c < kLanes) x = keep_first(x, t.columns - c);
-      squares += x * x;
-    }
-    const float variance = sum_of_lanes(squares) * share;
+    const In* const in = static_cast<const In*>(t.x.data) + row * t.x.stride;
+    Out* const out = static_cast<Out*>(t.out.data) + row * t.out.stride;
+    const float mean = sum_over(in, t.columns, [](Float x) TTT_LAMBDA_INLINE { return x; }) * share;
+    const float variance =
+        sum_over(in, t.columns,
+                 [mean](Float x) TTT_LAMBDA_INLINE { return (x - mean) * (x - mean); }) *
+        share;
     const Float factor = 1.0F / square_root(broadcast(variance + t.epsilon));
     for (std::int64_t c = 0; c < t.columns; c += kLanes) {
       const std::int64_t count = t.columns - c;
-      Float x = (read(t.x, row, c, count) - mean) * factor * load_up_to(t.weight + c, count);
+      Float x = (load_up_to(in + c, count) - mean) * factor * load_up_to(t.weight + c, count);
       if (t.bias != nullptr) x += load_up_to(t.bias + c, count);
-      write(t.out, row, c, x, count);
+      store_up_to(out + c, x, count);
     }
-    if (t.columns % 2 != 0) write(t.out, row, t.columns, Float{}, 1);
+    if (t.columns % 2 != 0) store_up_to(out + t.columns, Float{}, 1);
   }
+}
+
+void normalise(const LinearNormTile& t) {
+  if (t.x.bf16) return t.out.bf16 ? normalise_as<Bf16, Bf16>(t) : normalise_as<Bf16, float>(t);
+  return t.out.bf16 ? normalise_as<float, Bf16>(t) : normalise_as<float, float>(t);
 }
 
 /// Adds the sums of V vectors of columns, or of the first `count` columns of one.

@@ -111,6 +111,13 @@ at::Tensor pack_rows(const at::Tensor& matrix, at::ScalarType dtype) {
   return packed({matrix}, dtype);
 }
 
+std::int64_t ProductGrid::first_tile(std::int64_t work_before) const {
+  const std::int64_t block = work_before / (kTileRows * panels), row = block * kTileRows;
+  if (row >= rows) return (rows + kTileRows - 1) / kTileRows * panels;
+  const std::int64_t tile = std::min(kTileRows, rows - row);
+  return block * panels + (work_before - row * panels + tile - 1) / tile;
+}
+
 void prefetch(const LinearMatrix& matrix, std::int64_t rows, std::int64_t columns) {
   constexpr std::int64_t kLine = 64;
   if (matrix.data == nullptr) return;

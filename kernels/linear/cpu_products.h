@@ -57,6 +57,16 @@ struct ProductTile {
   float* sums = nullptr;
 };
 
+/// How the tiles of a product are told apart, and dealt out: in the order of row blocks, and in
+/// each of them of panels.
+struct ProductGrid {
+  std::int64_t rows, panels;
+  std::int64_t work() const { return rows * panels; }
+  /// The first tile that starts at or behind this share of the work. The last block has fewer rows,
+  /// which counting tiles would give to the last thread as if they were whole.
+  std::int64_t first_tile(std::int64_t work_before) const;
+};
+
 /// Asks for what is read or written behind a product, so that it comes while that is computed.
 void prefetch(const LinearMatrix& matrix, std::int64_t rows, std::int64_t columns);
 
@@ -67,15 +77,16 @@ void multiply_tiles(const LinearRows& factor, const at::Tensor& panels, std::int
                     const Before& before, const After& after) {
   const LeftRows left(factor, panels.scalar_type());
   const std::int64_t rows = factor.x.size(0), count = panel_count(columns);
-  const std::int64_t blocks = (rows + kTileRows - 1) / kTileRows;
+  const ProductGrid grid{rows, count};
   const auto scratch_floats =
       static_cast<std::size_t>(kTileRows * kPanelColumns + left.scratch_floats());
-  at::parallel_for(0, blocks * count, 1, [&](std::int64_t begin, std::int64_t end) {
+  at::parallel_for(0, grid.work(), 1, [&](std::int64_t begin, std::int64_t end) {
     float* const sums = thread_scratch(scratch_floats);
     std::int64_t current = -1;
     const void* from = nullptr;
-    for (std::int64_t task = begin; task < end; ++task) {
-      const std::int64_t block = task / count, panel = task % count;
+    const std::int64_t last = grid.first_tile(end);
+    for (std::int64_t index = grid.first_tile(begin); index < last; ++index) {
+      const std::int64_t block = index / count, panel = index % count;
       ProductTile tile{block * kTileRows, panel * kPanelColumns, 0, 0, sums};
       tile.rows = std::min(kTileRows, rows - tile.row);
       tile.columns = std::min(kPanelColumns, columns - tile.column);

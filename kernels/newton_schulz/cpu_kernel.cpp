@@ -21,8 +21,7 @@ TTT_INLINE void put(float* to, Float x) {
   store(to, x);
 }
 TTT_INLINE void put(Bf16* to, Float x) {
-  *reinterpret_cast<UnalignedWord*>(to) =
-      __builtin_convertvector(reinterpret_cast<UInt>(x) >> 16, Word);
+  *reinterpret_cast<UnalignedWord*>(to) = to_16_bits(reinterpret_cast<UInt>(x) >> 16);
 }
 
 /// Elements c.. of an even row of a panel and of the one below.

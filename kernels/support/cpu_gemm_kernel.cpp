@@ -34,13 +34,6 @@ TTT_INLINE void prefetch_row(const S* row, std::int64_t columns) {
   for (std::int64_t c = 0; c < columns; c += kLine) __builtin_prefetch(row + c);
 }
 
-/// Elements of an even and of an odd row side by side.
-TTT_INLINE Float paired(Word even, Word odd) {
-  const UInt low = __builtin_convertvector(even, UInt);
-  const UInt high = __builtin_convertvector(odd, UInt) << 16;
-  return reinterpret_cast<Float>(low | high);
-}
-
 /// Row pairs of a panel.
 TTT_INLINE void store_pair(Bf16* row, std::int64_t c, Float even, Float odd) {
   store(reinterpret_cast<float*>(row + 2 * c), paired(narrow(even), narrow(odd)));

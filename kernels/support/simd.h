@@ -42,22 +42,49 @@ using Int = std::int32_t __attribute__((vector_size(kLanes * 4)));
 using UInt = std::uint32_t __attribute__((vector_size(kLanes * 4)));
 using Word = std::uint16_t __attribute__((vector_size(kLanes * 2)));
 using UnalignedFloat = float __attribute__((vector_size(kLanes * 4), aligned(4), may_alias));
+using UnalignedUInt = std::uint32_t __attribute__((vector_size(kLanes * 4), aligned(2), may_alias));
 using UnalignedWord = std::uint16_t __attribute__((vector_size(kLanes * 2), aligned(2), may_alias));
 
 TTT_INLINE Float broadcast(float x) {
   return Float{} + x;
 }
 
+// GCC converts between vectors of 16 and 32 bits by halves; the processor does it in one step. (The
+// forms without a mask give a false warning.)
+#if defined(__AVX512F__)
+constexpr __mmask16 kAllLanes = 0xFFFF;
+TTT_INLINE UInt to_32_bits(Word words) {
+  return UInt(_mm512_maskz_cvtepu16_epi32(kAllLanes, __m256i(words)));
+}
+TTT_INLINE Word to_16_bits(UInt bits) {
+  return Word(_mm512_maskz_cvtepi32_epi16(kAllLanes, __m512i(bits)));
+}
+#else
+TTT_INLINE UInt to_32_bits(Word words) {
+  return __builtin_convertvector(words, UInt);
+}
+TTT_INLINE Word to_16_bits(UInt bits) {
+  return __builtin_convertvector(bits, Word);
+}
+#endif
+
 TTT_INLINE Float widen(Word words) {
-  return reinterpret_cast<Float>(__builtin_convertvector(words, UInt) << 16);
+  return reinterpret_cast<Float>(to_32_bits(words) << 16);
 }
 
-/// To bfloat16, to nearest, ties to even; NaN stays NaN.
-TTT_INLINE Word narrow(Float x) {
+/// To bfloat16 in the upper half, to nearest, ties to even; NaN stays NaN. The lower half is junk.
+TTT_INLINE UInt round_to_bf16(Float x) {
   const UInt bits = reinterpret_cast<UInt>(x);
-  const UInt rounded = (bits + 0x7FFFU + ((bits >> 16) & 1U)) >> 16;
-  const UInt result = x == x ? rounded : UInt{} + 0x7FC0U;
-  return __builtin_convertvector(result, Word);
+  const UInt rounded = bits + 0x7FFFU + ((bits >> 16) & 1U);
+  return x == x ? rounded : UInt{} + 0x7FC00000U;
+}
+TTT_INLINE Word narrow(Float x) {
+  return to_16_bits(round_to_bf16(x) >> 16);
+}
+
+/// Elements of an even and of an odd row side by side, as bfloat16 products take them.
+TTT_INLINE Float paired(Word even, Word odd) {
+  return reinterpret_cast<Float>(to_32_bits(even) | to_32_bits(odd) << 16);
 }
 
 TTT_INLINE Float load(const float* p) {
@@ -136,7 +163,7 @@ TTT_INLINE void store_up_to(T* p, Float x, std::int64_t count) {
 
 TTT_INLINE Float square_root(Float x) {
 #if defined(__AVX512F__)
-  return Float(_mm512_maskz_sqrt_ps(first_lanes(16), __m512(x)));
+  return Float(_mm512_maskz_sqrt_ps(kAllLanes, __m512(x)));
 #elif defined(__AVX2__)
   return Float(_mm256_sqrt_ps(__m256(x)));
 #else

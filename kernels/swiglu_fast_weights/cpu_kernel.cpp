@@ -43,9 +43,7 @@ TTT_INLINE void put_right(float* out, std::int64_t t, std::int64_t c, Float even
   if (has_odd) store(out + (t + 1) * kPanel + c, odd);
 }
 TTT_INLINE void put_right(Bf16* out, std::int64_t t, std::int64_t c, Float even, Float odd, bool) {
-  const UInt low = __builtin_convertvector(narrow(even), UInt);
-  const UInt high = __builtin_convertvector(narrow(odd), UInt) << 16;
-  store(reinterpret_cast<float*>(out + t * kPanel + 2 * c), reinterpret_cast<Float>(low | high));
+  store(reinterpret_cast<float*>(out + t * kPanel + 2 * c), paired(narrow(even), narrow(odd)));
 }
 
 /// The same of a left factor.

@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: The ttt authors
 // SPDX-License-Identifier: Apache-2.0
-#include "core/media/decode.h"
 #include "core/media/orientation.h"
-#include "core/media/preprocess.h"
+#include "core/media/part.h"
 #include "tests/fuzz/checks.h"
 #include "tests/fuzz/target.h"
 
@@ -43,6 +42,25 @@ std::optional<Image> decode(std::string_view bytes, DecodeMode mode, Digest& dig
   }
 }
 
+/// A part of a picture has the pixels of the whole, and fails where that fails.
+void check_part(std::string_view bytes, DecodeMode mode, const std::optional<Image>& whole) {
+  const auto middle = [](int width, int height) {
+    return PixelRect{width / 3, height / 4, (width + 2) / 3, (height + 1) / 2};
+  };
+  std::optional<ImagePart> part;
+  try {
+    part = decode_image_part(as_bytes(bytes), mode, "picture", middle, kLimits);
+  } catch (const Error&) {
+  }
+  require(part.has_value() == whole.has_value(), "a part of a picture fails unlike the whole");
+  if (!part) return;
+  PixelRect rect = middle(whole->width, whole->height);
+  const Image expected = crop(*whole, rect);
+  rect.left -= part->left;
+  rect.top -= part->top;
+  require(crop(part->pixels, rect).rgb == expected.rgb, "a part of a picture has other pixels");
+}
+
 /// The way on to a model's input, for pictures of any shape.
 void preprocess(const Image& image, Digest& digest) {
   const PreprocessOptions options{.width = 8, .height = 8};
@@ -63,6 +81,8 @@ Outcome read_picture(std::string_view bytes) {
     require(
         std::minmax(photo->width, photo->height) == std::minmax(official->width, official->height),
         "the two ways to decode disagree about the size");
+  check_part(bytes, DecodeMode::photo, photo);
+  check_part(bytes, DecodeMode::official, official);
   if (photo) preprocess(*photo, digest);
   return {photo.has_value(), digest.value()};
 }
