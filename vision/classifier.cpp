@@ -7,8 +7,10 @@
 #include "layers/holders.h"
 #include "layers/module_weights.h"
 #include "vision/classification_model.h"
+#include "vision/rope_tables.h"
 #include "vision/weights_metadata.h"
 
+#include <spdlog/fmt/fmt.h>
 #include <torch/torch.h>
 
 #include <new>
@@ -56,7 +58,24 @@ bool is_out_of_memory(const std::string& message) {
          message.find("can't allocate memory") != std::string::npos;
 }
 
+/// What a graph depends on besides the pictures' shape.
+std::string graph_variant(const ForwardContext& context) {
+  return fmt::format("{} {} {}", ops::to_string(context.backend), context.inner_update,
+                     static_cast<int>(context.inner_gradients));
+}
+
+/// A pass that says more than its result can't be replayed.
+bool can_repeat(const ForwardContext& context) {
+  return !context.trace && context.reports == nullptr && !context.branch_factors.defined();
+}
+
 }  // namespace
+
+/// What passes leave to later ones.
+struct Classifier::Passes {
+  GraphRunner graphs;
+  std::shared_ptr<RopeTables> rope_tables = std::make_shared<RopeTables>();
+};
 
 c10::ScalarType parse_compute_dtype(std::string_view name) {
   if (name == "fp32" || name == "float32" || name == "f32") return c10::ScalarType::Float;
@@ -71,6 +90,8 @@ Classifier Classifier::load(const ClassifierOptions& options) {
             "random weights and a weight file exclude each other", "--random-weights, --weights",
             "give one of them");
   Classifier result;
+  result.passes_ = std::make_shared<Passes>(
+      Passes{{options.cuda_graph, options.device, options.graph_recorder}});
   result.dtype_ = options.dtype;
   result.device_ = options.device;
   result.preprocess_origin_ = "published default";
@@ -121,11 +142,25 @@ std::int64_t Classifier::parameter_count() const {
   return count;
 }
 
+ClassificationOutput Classifier::forward(const at::Tensor& images, ForwardContext context) const {
+  // A graph keeps the tables that it reads; a new list begins before one grows too long.
+  if (passes_->rope_tables->full()) passes_->rope_tables = std::make_shared<RopeTables>();
+  context.rope_tables = passes_->rope_tables;
+  if (!can_repeat(context)) return model_->forward(images.to(device_), context);
+  const auto function = [model = model_, context](const GraphRunner::Tensors& inputs) {
+    const ClassificationOutput output = model->forward(inputs[0], context);
+    return GraphRunner::Tensors{output.logits, output.features};
+  };
+  const GraphRunner::Tensors outputs =
+      passes_->graphs.run(function, {images}, graph_variant(context));
+  return {outputs[0], outputs[1]};
+}
+
 ClassificationOutput Classifier::run(const at::Tensor& images,
                                      const ForwardContext& context) const {
   const c10::InferenceMode inference;
   try {
-    const auto output = model_->forward(images.to(device_), context);
+    const ClassificationOutput output = forward(images, context);
     return {output.logits.to(at::kCPU, at::kFloat), output.features.to(at::kCPU, at::kFloat)};
   } catch (const std::bad_alloc&) {
     throw Error(ErrorKind::memory, "not enough memory for a batch", "", "give a smaller --batch");

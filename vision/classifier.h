@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/cuda_graph/graph_runner.h"
 #include "core/device.h"
 #include "core/media/preprocess.h"
 #include "vision/classification_output.h"
@@ -29,6 +30,8 @@ struct ClassifierOptions {
   std::vector<std::string> allow_unexpected;       ///< name patterns
   c10::ScalarType dtype = c10::ScalarType::Float;  ///< Float, BFloat16 or Half
   c10::Device device{c10::DeviceType::CPU};
+  CudaGraphMode cuda_graph = CudaGraphMode::automatic;
+  std::shared_ptr<GraphRecorder> graph_recorder;  ///< null: CUDA graphs of LibTorch
 };
 
 /// Reads a type name: fp32/float32/f32, bf16/bfloat16, fp16/float16/half. Throws Error(usage).
@@ -53,15 +56,21 @@ class Classifier {
   /// Labels of the file's metadata, else ImageNet's for 1000 classes, else "class N".
   const LabelSet& default_labels() const { return labels_; }
   std::int64_t parameter_count() const;
+  c10::Device device() const { return device_; }
   /// Throws Error(usage), naming the nearest legal size, when the model can't take such pictures.
   void check_size(std::int64_t width, std::int64_t height) const;
 
   /// images [B,3,H,W] fp32, normalised, on the CPU. Logits and features return as fp32 on the CPU.
+  /// On GPUs, shapes that come again run as CUDA graphs, unless a trace or reports are wanted.
   /// Throws Error(usage) for a size that the model can't take, Error(memory) when memory runs out.
   ClassificationOutput run(const at::Tensor& images, const ForwardContext& context = {}) const;
 
  private:
+  struct Passes;
+
   Classifier() = default;
+  /// On the device, in the model's type.
+  ClassificationOutput forward(const at::Tensor& images, ForwardContext context) const;
 
   ModelSpec spec_;
   std::optional<WeightFile> weights_;
@@ -71,6 +80,7 @@ class Classifier {
   std::shared_ptr<ClassificationModel> model_;
   c10::ScalarType dtype_ = c10::ScalarType::Float;
   c10::Device device_{c10::DeviceType::CPU};
+  std::shared_ptr<Passes> passes_;
 };
 
 /// Bytes that classifying batches of this size needs at its peak, weights included: what --dry-run

@@ -54,10 +54,10 @@ std::vector<float> to_vector(const at::Tensor& row) {
 
 /// The model's threads and the workers would take turns on the same cores, all of which the workers
 /// can use between two passes. On a GPU nothing but the model runs.
-bool workers_should_rest(std::int64_t workers) {
+bool workers_should_rest(const Classifier& classifier, std::int64_t workers) {
   const std::int64_t threads = at::get_num_threads();
   const std::int64_t cores = std::thread::hardware_concurrency();
-  return !at::hasCUDA() && workers >= threads && workers + threads > cores;
+  return classifier.device().is_cpu() && workers >= threads && workers + threads > cores;
 }
 
 class ClassifyJob {
@@ -68,7 +68,7 @@ class ClassifyJob {
         options_(options),
         queue_(items, {options.preprocess, options.decode, options.workers,
                        2 * options.batch + options.workers}),
-        pause_workers_(workers_should_rest(options.workers)),
+        pause_workers_(workers_should_rest(classifier, options.workers)),
         progress_("classify", static_cast<std::int64_t>(items.size()), options.progress) {}
 
   JobEnd run(const std::function<void(ClassifyRow&&)>& on_row) {

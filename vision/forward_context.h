@@ -6,10 +6,13 @@
 #include "layers/trace.h"
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 namespace ttt::vision {
+
+class RopeTables;
 
 /// Height and width of a token grid; tokens are in row-major order.
 struct Grid {
@@ -55,6 +58,8 @@ struct ForwardContext {
   at::Tensor branch_factors;
   /// Training: keep the inputs of blocks only and run each block again in the backward pass.
   bool recompute = false;
+  /// Tables of earlier passes, to which this one adds its own; null: made for this pass alone.
+  std::shared_ptr<RopeTables> rope_tables;
   layers::Trace trace;                              ///< may be empty
   std::vector<InnerStepReport>* reports = nullptr;  ///< one entry a TTT block is appended
 

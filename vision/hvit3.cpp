@@ -7,6 +7,7 @@
 #include "layers/initialize.h"
 #include "vision/block.h"
 #include "vision/classification_model.h"
+#include "vision/rope_tables.h"
 #include "vision/token_ops.h"
 
 #include <torch/torch.h>
@@ -107,7 +108,7 @@ class Stage : public torch::nn::Module {
   /// x [B,N,C] -> tokens of the next stage (of this one after the last) and their grid.
   std::pair<at::Tensor, Grid> forward(at::Tensor x, Grid grid, const ForwardContext& context,
                                       const std::string& name) const {
-    const ops::RopeTable rope = ops::make_rope_table(grid.height, grid.width, dim_);
+    const ops::RopeTable rope = rope_table(context.rope_tables.get(), grid, dim_, x.device());
     for (std::size_t j = 0; j < blocks_.size(); ++j)
       x = run_block(
           [block = blocks_[j], grid, rope, context,

@@ -84,6 +84,7 @@ void add_sweeps(OptionTable& table, BenchOptions& options) {
 void add_measuring(OptionTable& table, BenchOptions& options) {
   table.group("Measuring");
   add_device(table, options.device);
+  add_cuda_graph(table, options.cuda_graph);
   table.add_integer({.name = "warm-up", .value = "N", .help = "passes before the first sample"},
                     options.warm_up, {0, 100000});
   table.add_integer({.name = "repetitions",

@@ -25,6 +25,7 @@ struct BenchOptions {
   std::vector<std::string> threads;
   // Measuring
   std::string device = "auto";
+  std::string cuda_graph = "auto";
   std::int64_t warm_up = 3;
   std::int64_t repetitions = 10;
   // Comparing

@@ -226,6 +226,8 @@ BenchPlan make_bench_plan(const BenchOptions& options) {
   check_op_names(options.op);
   BenchPlan plan;
   plan.device = choose_device(options.device);
+  plan.cuda_graph = parse_cuda_graph_mode(options.cuda_graph);
+  check_cuda_graph_mode(plan.cuda_graph, plan.device.device);
   add_ops(plan, options, sweeps);
   add_models(plan, options, sweeps);
   TTT_CHECK(

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "apps/bench/options.h"
+#include "core/cuda_graph/graph_runner.h"
 #include "core/device.h"
 #include "kernels/support/backend.h"
 
@@ -36,6 +37,7 @@ struct BenchPlan {
   DeviceChoice device;
   /// The model of novel views in --weights; null when they hold none.
   std::shared_ptr<nvs::LvsmModel> novel_view_model;
+  CudaGraphMode cuda_graph = CudaGraphMode::automatic;  ///< of classifiers' forward passes
 };
 
 /// Every combination of what is asked for. Throws Error(usage) for names and values that don't

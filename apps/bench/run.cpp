@@ -127,11 +127,9 @@ void BenchRun::measure_all(ResultSink& sink) {
 }
 
 Json BenchRun::describe() const {
-  return {{"device", plan_.device.device.str()},
-          {"device_reason", plan_.device.reason},
-          {"isa", ops::to_string(ops::cpu_isa())},
-          {"warm_up", options_.warm_up},
-          {"repetitions", options_.repetitions}};
+  return {{"device", plan_.device.device.str()}, {"device_reason", plan_.device.reason},
+          {"cuda_graph", options_.cuda_graph},   {"isa", ops::to_string(ops::cpu_isa())},
+          {"warm_up", options_.warm_up},         {"repetitions", options_.repetitions}};
 }
 
 Json BenchRun::summary(Clock::time_point start) const {

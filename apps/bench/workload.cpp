@@ -95,6 +95,7 @@ struct TrainingStep {
 
 Workshop::Workshop(BenchPlan& plan)
     : device_(plan.device.device),
+      cuda_graph_(plan.cuda_graph),
       novel_views_(std::make_shared<NovelViewShop>(
           device_, std::exchange(plan.novel_view_model, nullptr))) {}
 
@@ -132,7 +133,8 @@ Workload Workshop::make_forward(const Subject& subject) {
                                   .model = subject.weights.empty() ? subject.name : "",
                                   .random_weights = subject.weights.empty(),
                                   .dtype = subject.dtype,
-                                  .device = device_}));
+                                  .device = device_,
+                                  .cuda_graph = cuda_graph_}));
     loaded_ = key;
   }
   check_free_memory(subject, classifier_->spec(), device_);

@@ -36,6 +36,7 @@ class Workshop {
   Workload make_training(const Subject& subject) const;
 
   c10::Device device_;
+  CudaGraphMode cuda_graph_;
   std::shared_ptr<vision::Classifier> classifier_;
   std::string loaded_;  ///< which it is
   std::shared_ptr<NovelViewShop> novel_views_;

@@ -148,6 +148,7 @@ void add_running(OptionTable& table, ClassifyOptions& options) {
   table.add_choice({.name = "dtype", .value = "TYPE", .help = "type to compute in"}, options.dtype,
                    {"fp32", "bf16", "fp16"});
   add_tf32(table, options.tf32);
+  add_cuda_graph(table, options.cuda_graph);
   table.add_switch(
       {.name = "deterministic",
        .help = "only operations that give the same bits each time; an error where there "
@@ -160,9 +161,11 @@ void add_running(OptionTable& table, ClassifyOptions& options) {
                      .help = "pictures per forward pass",
                      .common = true},
                     options.batch, {1, 4096});
-  table.add_integer(
-      {.name = "workers", .value = "N", .help = "threads that read and decode pictures"},
-      options.workers, {1, 256});
+  table.add_integer({.name = "workers",
+                     .value = "N",
+                     .help = "threads that read and decode pictures",
+                     .standard = "one per core, at most 16"},
+                    options.workers, {1, 256});
   table.add_switch(
       {.name = "dry-run", .help = "check everything, estimate the memory, classify nothing"},
       options.dry_run);

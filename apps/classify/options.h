@@ -50,10 +50,11 @@ struct ClassifyOptions {
   std::string backend = "auto";
   std::string dtype = "fp32";
   bool tf32 = false;
+  std::string cuda_graph = "auto";
   bool deterministic = false;
   std::optional<std::int64_t> threads;
   std::int64_t batch = 8;
-  std::int64_t workers = 2;
+  std::optional<std::int64_t> workers;
   bool dry_run = false;
   // The inner loop
   bool inner_update = true;

@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <array>
+#include <thread>
 
 namespace ttt::cli {
 namespace {
@@ -108,6 +109,7 @@ ClassifySetup set_up(const ClassifyOptions& options, bool with_hash) {
   configure_torch(options.threads, options.tf32);
   if (options.deterministic) make_deterministic();
   const DeviceChoice device = choose_device(options.device);
+  const CudaGraphMode cuda_graph = parse_cuda_graph_mode(options.cuda_graph);
   const std::uint64_t seed = choose_seed(options.seed);
   const c10::ScalarType dtype = vision::parse_compute_dtype(options.dtype);
   ClassifySetup setup{
@@ -119,7 +121,8 @@ ClassifySetup set_up(const ClassifyOptions& options, bool with_hash) {
                                               .allow_missing = options.allow_missing,
                                               .allow_unexpected = options.allow_unexpected,
                                               .dtype = dtype,
-                                              .device = device.device}),
+                                              .device = device.device,
+                                              .cuda_graph = cuda_graph}),
       .device = device,
       .dtype = dtype,
       .seed = seed};
@@ -132,7 +135,9 @@ ClassifySetup set_up(const ClassifyOptions& options, bool with_hash) {
   setup.job.decode = decode_mode(options);
   // Inner reports are means over a batch; one picture per batch makes them the picture's own.
   setup.job.batch = options.inner_report ? 1 : options.batch;
-  setup.job.workers = options.workers;
+  constexpr std::int64_t kMostWorkers = 16;  // each holds a picture
+  setup.job.workers = options.workers.value_or(
+      std::clamp<std::int64_t>(std::thread::hardware_concurrency(), 1, kMostWorkers));
   setup.job.top_k = options.top_k;
   setup.job.stop_on_error = options.on_error == "stop";
   setup.job.context.backend = ops::parse_backend(options.backend);
@@ -175,6 +180,7 @@ Json describe(const ClassifySetup& setup, const ClassifyOptions& options) {
       {"backend", options.backend},
       {"dtype", options.dtype},
       {"tf32", options.tf32},
+      {"cuda_graph", options.cuda_graph},
       {"deterministic", options.deterministic},
       {"threads", at::get_num_threads()},
       {"batch", setup.job.batch},

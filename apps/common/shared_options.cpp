@@ -35,6 +35,15 @@ void add_tf32(OptionTable& table, bool& tf32) {
   table.add_switch({.name = "tf32", .help = "allow TF32 in fp32 matrix products on GPUs"}, tf32);
 }
 
+void add_cuda_graph(OptionTable& table, std::string& cuda_graph) {
+  table.add_choice({.name = "cuda-graph",
+                    .value = "WHEN",
+                    .help = "record the forward pass as a CUDA graph once a shape of batches has "
+                            "come twice: auto launches plainly where there is no GPU or that "
+                            "fails, on makes it an error"},
+                   cuda_graph, {"auto", "on", "off"});
+}
+
 void add_threads(OptionTable& table, std::optional<std::int64_t>& threads) {
   table.add_integer({.name = "threads",
                      .letter = 't',

@@ -22,6 +22,8 @@ void add_device(OptionTable& table, std::string& device);
 void add_backend(OptionTable& table, std::string& backend);
 /// --tf32.
 void add_tf32(OptionTable& table, bool& tf32);
+/// --cuda-graph of inference.
+void add_cuda_graph(OptionTable& table, std::string& cuda_graph);
 /// --threads of the model.
 void add_threads(OptionTable& table, std::optional<std::int64_t>& threads);
 /// --format, --output, --overwrite of results that are rows.

@@ -16,11 +16,6 @@ struct Sizes {
   std::int64_t batch, height, width, channels;
 };
 
-RopeTable table_beside(const RopeTable& table, const at::Tensor& x) {
-  return {table.row_cos.to(x.device()), table.row_sin.to(x.device()),
-          table.column_cos.to(x.device()), table.column_sin.to(x.device())};
-}
-
 OpCase rope_case(const Sizes& s, bool sliced = true) {
   OpCase result;
   result.name = fmt::format("b{} {}x{} c{}{}", s.batch, s.height, s.width, s.channels,
@@ -32,7 +27,7 @@ OpCase rope_case(const Sizes& s, bool sliced = true) {
   };
   const RopeTable table = make_rope_table(s.height, s.width, s.channels);
   result.run = [table](const std::vector<at::Tensor>& in, Backend backend) {
-    return std::vector<at::Tensor>{rope_2d(in[0], table_beside(table, in[0]), backend)};
+    return std::vector<at::Tensor>{rope_2d(in[0], table.to(in[0].device()), backend)};
   };
   const double size = static_cast<double>(s.batch * s.height * s.width * s.channels);
   result.flops = 3 * size;
@@ -49,7 +44,7 @@ OpCase in_place_case(const Sizes& s) {
   result.run = [table](const std::vector<at::Tensor>& in, Backend backend) {
     const at::Tensor wide = at::cat({in[0], in[0]}, 2);
     const at::Tensor slice = wide.narrow(2, 3, in[0].size(2));
-    rope_2d_out(slice, table_beside(table, slice), slice, backend);
+    rope_2d_out(slice, table.to(slice.device()), slice, backend);
     return std::vector<at::Tensor>{wide};
   };
   return result;

@@ -79,6 +79,10 @@ const OpSupport& rope_2d_support() {
   return support;
 }
 
+RopeTable RopeTable::to(c10::Device device) const {
+  return {row_cos.to(device), row_sin.to(device), column_cos.to(device), column_sin.to(device)};
+}
+
 RopeTable make_rope_table(std::int64_t height, std::int64_t width, std::int64_t channels) {
   TTT_CHECK(channels >= 0 && channels % 4 == 0, usage,
             fmt::format("{} channels can't be rotated over two axes", channels), std::string(kOp),

@@ -20,6 +20,7 @@ struct RopeTable {
   std::int64_t height() const { return row_cos.size(0); }
   std::int64_t width() const { return column_cos.size(0); }
   std::int64_t channels() const { return 4 * row_cos.size(1); }
+  RopeTable to(c10::Device device) const;
 };
 
 /// The table of a grid. All steps run in float with LibTorch's own functions, so that its values

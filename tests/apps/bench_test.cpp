@@ -356,6 +356,12 @@ void add_sweep_effects(std::map<std::string, Effect>& effects) {
   effects["threads"] = [] {
     EXPECT_EQ(values(jsonl_rows(rope({"-t", "1", "-t", "2"})), "threads"), (std::set<Json>{1, 2}));
   };
+  effects["cuda-graph"] = [] {
+    EXPECT_EQ(jsonl_rows(rope()).back()["cuda_graph"], "auto");
+    EXPECT_EQ(jsonl_rows(rope({"--cuda-graph", "off"})).back()["cuda_graph"], "off");
+    expect_error(run_ttt(vit({"--device", "cpu", "--cuda-graph", "on"})), 7, "need a GPU",
+                 "--cuda-graph auto");
+  };
   effects["device"] = [] {
     EXPECT_EQ(values(jsonl_rows(rope({"--device", "cpu"})), "device"), std::set<Json>{"cpu"});
   };

@@ -287,6 +287,13 @@ void add_running(std::map<std::string, Effect>& effects) {
     EXPECT_EQ(bench().summary({})["tf32"], false);
     EXPECT_EQ(bench().summary({"--tf32"})["tf32"], true);
   };
+  effects["cuda-graph"] = [] {
+    EXPECT_EQ(bench().summary({})["cuda_graph"], "auto");
+    EXPECT_EQ(bench().summary({"--cuda-graph", "off"})["cuda_graph"], "off");
+    expect_error(bench().run({"flat/a.bmp", "--device", "cpu", "--cuda-graph", "on"}), 7,
+                 "need a GPU", "--device cuda");
+    expect_error(bench().run({"flat/a.bmp", "--cuda-graph", "maybe"}), 2, "maybe");
+  };
   effects["deterministic"] = [] {
     Arguments arguments = ClassifyBench::model();
     arguments.insert(arguments.end(), {"flat/a.bmp", "--deterministic"});

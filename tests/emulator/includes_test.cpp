@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The ttt authors
 // SPDX-License-Identifier: Apache-2.0
-// CUDA files and what they include never see a LibTorch header: it would cost half a minute and two
-// gigabytes per file, and the emulator and programs without LibTorch could not use them.
+// CUDA files launch and do nothing else: graphs record them. They and what they include never see a
+// LibTorch header: it would cost half a minute and two gigabytes per file, and the emulator and
+// programs without LibTorch could not use them.
 #include "tests/support/paths.h"
 
 #include <gtest/gtest.h>
@@ -42,6 +43,24 @@ TEST(CudaFiles, IncludeNoLibTorchHeader) {
   }
   EXPECT_GE(files, 4);
   EXPECT_TRUE(seen.contains("kernels/support/cuda_tile.cuh"));
+}
+
+/// Such calls wait for the device or take memory that a graph's replays would not own.
+TEST(CudaFiles, NeitherWaitNorTakeMemoryOfTheirOwn) {
+  static const std::regex forbidden(
+      R"re(cuda\w*(Synchronize|Malloc|Free|Memcpy|Memset|StreamCreate)|cublas|\.item[<(]|\.cpu\(\))re");
+  int files = 0;
+  for (const fs::directory_entry& entry :
+       fs::recursive_directory_iterator(source_dir() / "kernels")) {
+    const std::string name = entry.path().filename();
+    if (!name.starts_with("cuda") && !name.ends_with(".cuh")) continue;
+    ++files;
+    std::ifstream in(entry.path());
+    std::string line;
+    while (std::getline(in, line))
+      EXPECT_FALSE(std::regex_search(line, forbidden)) << entry.path() << ": " << line;
+  }
+  EXPECT_GE(files, 30);
 }
 
 }  // namespace
