@@ -159,28 +159,6 @@ TEST(Render, NoFileIsWrittenTwice) {
   EXPECT_FALSE(fs::exists(bench() / "one.json"));
 }
 
-TEST(Render, AnInterruptKeepsWhatIsMeasured) {
-  const Arguments arguments{"render",      "ring",
-                            "-w",          "tiny.safetensors",
-                            "--size",      "32x24",
-                            "--path",      "orbit",
-                            "--frames",    "1",
-                            "--metrics",   "part.json",
-                            "--backend",   "reference",
-                            "--overwrite", "--render-size",
-                            "128x96",      "--format",
-                            "jsonl",       "--input-views",
-                            "0",           "--target-views",
-                            "1-9"};
-  const ProgramResult result =
-      run_ttt({.arguments = arguments, .directory = bench().path(), .signal_after_lines = 2});
-  EXPECT_EQ(result.code, 130) << result.err;
-  const Json metrics = Json::parse(read_text_file(bench() / "part.json"));
-  EXPECT_GE(metrics["views"].size(), 1U);
-  EXPECT_LT(metrics["views"].size(), 9U);
-  EXPECT_EQ(result.json_lines().back()["scenes"][0]["measured"], metrics["views"].size());
-}
-
 TEST(Render, MemoryIsCheckedBeforeTheWork) {
   // Hundreds of gigabytes of residual stream on a small model.
   write_text_file(bench() / "wide.yaml",
