@@ -146,7 +146,7 @@ void add_cameras(Effects& effects) {
     EXPECT_EQ(scene_of({"--path", "ring/opencv_cameras.json"})["rendered"], 10);
     expect_error(bench().run({"ring", "-w", "tiny.safetensors", "--size", "32x24", "-o", "x",
                               "--path", "orbti"}),
-                 4, "orbti");
+                 2, "orbti", "orbit");
     expect_error(bench().run({"ring", "-w", "tiny.safetensors", "--size", "32x24", "-o", "x",
                               "--path", "turntable", "--mode", "scene"}),
                  2, "turntable");
