@@ -290,11 +290,13 @@ void SceneRun::render_frames() {
   Progress progress("render", total - done, job_.progress);
   for (std::int64_t first = done; first < total && !interrupted_; first += chunk_views()) {
     const std::int64_t count = std::min(chunk_views(), total - first);
-    render_chunk(first, count);
-    progress.advance(count);
-    interrupted_ = cancel_requested() && first + count < total;
+    keep_if_interrupted([&] {
+      render_chunk(first, count);
+      progress.advance(count);
+    });
+    if (cancel_requested() && first + count < total) interrupted_ = true;
   }
-  output_->finish();
+  if (!interrupted_ || rendered_ > 0) output_->finish();
 }
 
 void SceneRun::measure_targets() {
@@ -304,24 +306,36 @@ void SceneRun::measure_targets() {
   const std::vector<int>& targets = scene_->selection.targets;
   const std::vector<nvs::Camera> world =
       frame_cameras(scene_->scene, targets, job_.setup.render_size, job_.options);
-  for (std::size_t i = 0; i < targets.size(); ++i) {
-    interrupted_ = cancel_requested();
-    if (interrupted_) return;
-    const nvs::Camera camera = scene_->normalization.apply(world[i]);
-    const at::Tensor picture = pictures_of({&camera, 1})[0];
-    const std::vector<nvs::View> truth =
-        nvs::load_views(scene_->scene, std::span<const int>(&targets[i], 1),
-                        view_options(job_.setup.render_size, job_.options));
-    Json row = new_row(targets[i]);
-    measure(targets[i], picture, &truth[0], row);
-    job_.sink.row(row);
+  for (std::size_t i = 0; i < targets.size() && !interrupted_; ++i) {
+    keep_if_interrupted([&] { measure_target(targets[i], scene_->normalization.apply(world[i])); });
+    if (cancel_requested() && i + 1 < targets.size()) interrupted_ = true;
+  }
+}
+
+void SceneRun::measure_target(int index, const nvs::Camera& camera) {
+  const at::Tensor picture = pictures_of({&camera, 1})[0];
+  const std::vector<nvs::View> truth =
+      nvs::load_views(scene_->scene, std::span<const int>(&index, 1),
+                      view_options(job_.setup.render_size, job_.options));
+  Json row = new_row(index);
+  measure(index, picture, &truth[0], row);
+  job_.sink.row(row);
+}
+
+void SceneRun::keep_if_interrupted(const std::function<void()>& step) {
+  try {
+    step();
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::interrupted) throw;
+    interrupted_ = true;
   }
 }
 
 void SceneRun::write_files() {
   metrics_.scene = name_;
-  if (!paths_.metrics.empty()) nvs::write_metrics(paths_.metrics, metrics_);
-  if (!paths_.sheet.empty())
+  const bool measured = !interrupted_ || !metrics_.views.empty();
+  if (!paths_.metrics.empty() && measured) nvs::write_metrics(paths_.metrics, metrics_);
+  if (!paths_.sheet.empty() && measured)
     write_file(paths_.sheet, encode_png(nvs::contact_sheet(sheet_inputs_, sheet_targets_)));
   if (!paths_.rig.empty())
     write_file(paths_.rig, encode_png(nvs::draw_rig(scene_->scene, scene_->selection.inputs,

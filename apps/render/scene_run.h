@@ -9,6 +9,7 @@
 #include "nvs/output/metrics.h"
 
 #include <chrono>
+#include <functional>
 #include <optional>
 
 namespace ttt::cli {
@@ -49,6 +50,9 @@ class SceneRun {
   void render_frames();
   void render_chunk(std::int64_t first, std::int64_t count);
   void measure_targets();
+  void measure_target(int index, const nvs::Camera& camera);
+  /// An interruption within the step ends the run with what is done.
+  void keep_if_interrupted(const std::function<void()>& step);
   void measure(int index, const at::Tensor& picture, const nvs::View* truth, Json& row);
   double perceptual_distance(const at::Tensor& picture, std::vector<float>& truth) const;
   void write_files();

@@ -125,7 +125,7 @@ std::vector<View> load_views(const Scene& scene, std::span<const int> indices,
               fmt::format("there is no view {}; the scene has {}", index, scene.frames.size()),
               printable(scene.path), "views count from 0");
   std::vector<View> views(indices.size());
-  std::atomic<std::size_t> next{0};
+  std::atomic<std::size_t> next{0}, loaded{0};
   Progress progress("load views", static_cast<std::int64_t>(indices.size()), callback);
   const auto work = [&] {
     for (std::size_t i = next++; i < indices.size() && !cancel_requested(); i = next++) {
@@ -138,6 +138,7 @@ std::vector<View> load_views(const Scene& scene, std::span<const int> indices,
       } catch (const std::exception& error) {
         views[i] = {index, {}, {}, Error(ErrorKind::memory, error.what(), printable(frame.name))};
       }
+      ++loaded;
       progress.advance();
     }
   };
@@ -148,7 +149,7 @@ std::vector<View> load_views(const Scene& scene, std::span<const int> indices,
   for (std::size_t i = 1; i < std::min(wanted, indices.size()); ++i) threads.emplace_back(work);
   work();
   threads.clear();
-  TTT_CHECK(!cancel_requested(), interrupted, "interrupted while views were loaded");
+  TTT_CHECK(loaded == indices.size(), interrupted, "interrupted while views were loaded");
   return views;
 }
 

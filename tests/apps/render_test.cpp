@@ -105,6 +105,37 @@ TEST(Render, AnInterruptKeepsWhatIsDone) {
   EXPECT_EQ(record["status"], "interrupted");
 }
 
+TEST(Render, AnInterruptKeepsWhatIsMeasured) {
+  const Arguments arguments{"render",
+                            "ring",
+                            "-w",
+                            "tiny.safetensors",
+                            "--size",
+                            "32x24",
+                            "--render-size",
+                            "512x384",
+                            "--tile",
+                            "1024",
+                            "-o",
+                            "measured",
+                            "--input-views",
+                            "0",
+                            "--format",
+                            "jsonl",
+                            "--metrics",
+                            "measured.json",
+                            "--overwrite",
+                            "--target-views",
+                            "1,2,3,4,5,6,7,8,9"};
+  const ProgramResult result =
+      run_ttt({.arguments = arguments, .directory = bench().path(), .signal_after_lines = 2});
+  EXPECT_EQ(result.code, 130) << result.err;
+  const Json metrics = Json::parse(read_text_file(bench() / "measured.json"));
+  EXPECT_GE(metrics["views"].size(), 2U);
+  EXPECT_LT(metrics["views"].size(), 9U);
+  EXPECT_EQ(metrics["views"].size() + 1, result.json_lines().size());
+}
+
 TEST(Render, StatesOfOtherWeightsAreRefused) {
   bench().rows({"--save-state", "own.safetensors", "--overwrite"});
   const auto weights = read_text_file(bench() / "tiny.safetensors");
