@@ -5,10 +5,11 @@
 
 usage: compare_render_speed.py TTT SCENE [--threads N] [--dim N] [--layers N] [--size N]
            [--inputs 4,16,32] [--targets N] [--repeat N]
-TTT is the program, SCENE a posed scene with enough views (such as assets/samples/toy for up to 12
-inputs, or one that `ttt train --model lvsm --data procedural --export-scenes FOLDER --validation-scenes 1
---input-views 32 --target-views 4 --size 128` makes up). Weights are random. Prints milliseconds (best of the repetitions) and the peak memory, above that
-of the loaded model and in all (each program's own account), for eager fp32, ttt fp32 and ttt bf16.
+TTT is the program, SCENE a posed scene with enough views: assets/samples/toy for up to 12 inputs, or one
+that `ttt train --model lvsm --data procedural --export-scenes FOLDER --validation-scenes 1
+--input-views 32 --target-views 4 --size 128` makes up. Weights are random. Prints milliseconds (best of
+the repetitions) and the peak memory, above that of the loaded model and in all (each program's own
+account), for eager fp32, ttt fp32 and ttt bf16.
 """
 import argparse
 import json
