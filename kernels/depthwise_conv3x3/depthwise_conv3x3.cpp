@@ -4,6 +4,7 @@
 
 #include "kernels/depthwise_conv3x3/backends.h"
 #include "kernels/support/checks.h"
+#include "kernels/support/packed.h"
 
 #include <ATen/ATen.h>
 #include <torch/csrc/autograd/custom_function.h>
@@ -104,17 +105,6 @@ void check_options(const DepthwiseConvOptions& options) {
             "use add_input with stride 1 only");
 }
 
-void check_packed(const at::Tensor& x, const PackedDepthwiseConv& convolution) {
-  TTT_CHECK(convolution.defined(), usage, "the packed parameters are empty", std::string(kOp),
-            "make them from a weight");
-  TTT_CHECK(x.scalar_type() == convolution.dtype(), usage,
-            fmt::format("x is {}, but the parameters were packed for {}",
-                        c10::toString(x.scalar_type()), c10::toString(convolution.dtype())),
-            std::string(kOp), "pack them for the dtype of x");
-  TTT_CHECK(!needs_gradient({x}), usage, "packed parameters record no gradients", std::string(kOp),
-            "use the form that takes a weight, or at::NoGradGuard");
-}
-
 /// The arguments, checked, as the backends take them.
 struct Arguments {
   Backend backend;
@@ -162,7 +152,8 @@ PackedDepthwiseConv::PackedDepthwiseConv(const at::Tensor& weight, const at::Ten
 
 at::Tensor depthwise_conv3x3(const at::Tensor& x, const PackedDepthwiseConv& convolution,
                              const DepthwiseConvOptions& options, Backend requested) {
-  check_packed(x, convolution);
+  check_packed_defined(kOp, convolution.defined());
+  check_packed_use(kOp, convolution.dtype(), x, {x});
   check_shapes({x, convolution.weight(), convolution.bias()});
   check_options(options);
   const Backend backend = choose(requested, {x, convolution.taps(), convolution.bias()});
@@ -172,7 +163,8 @@ at::Tensor depthwise_conv3x3(const at::Tensor& x, const PackedDepthwiseConv& con
 void depthwise_conv3x3_rows(const DepthwiseConvRows& rows, const PackedDepthwiseConv& convolution,
                             const DepthwiseConvOptions& options, const at::Tensor& out) {
   const at::Tensor& x = rows.x;
-  check_packed(x, convolution);
+  check_packed_defined(kOp, convolution.defined());
+  check_packed_use(kOp, convolution.dtype(), x, {x});
   check_options(options);
   const std::int64_t channels = convolution.weight().size(0);
   check_shape(kOp, "out", out, {-1, -1, channels});

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/linear/backends.h"
 #include "kernels/linear/cpu_products.h"
+#include "kernels/support/checks.h"
 
 #include <ATen/ATen.h>
 
@@ -43,8 +44,7 @@ struct HiddenLayer {
 
 HiddenLayer hidden_layer(const FeedForwardSaved& saved, const at::Tensor& dout) {
   HiddenLayer hidden{at::empty_like(saved.before), at::empty_like(saved.before)};
-  const at::Tensor& weight = saved.second_weight;
-  const at::Tensor rows = weight.stride(1) == 1 ? weight : weight.contiguous();
+  const at::Tensor rows = with_contiguous_rows(saved.second_weight);
   multiply_tiles(
       {dout}, pack_rows(rows, factor_dtype(dout.scalar_type())), saved.before.size(1),
       [&](const ProductTile& t) {
@@ -63,7 +63,7 @@ HiddenLayer hidden_layer(const FeedForwardSaved& saved, const at::Tensor& dout) 
 }  // namespace
 
 at::Tensor pack_linear(const at::Tensor& weight, at::ScalarType dtype) {
-  const at::Tensor rows = weight.stride(1) == 1 ? weight : weight.contiguous();
+  const at::Tensor rows = with_contiguous_rows(weight);
   const at::ScalarType factors = factor_dtype(dtype);
   at::Tensor out = at::empty({panel_count(rows.size(0)), panel_elements(rows.size(1))},
                              rows.options().dtype(factors));

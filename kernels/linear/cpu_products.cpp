@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/linear/cpu_products.h"
 
+#include "kernels/support/checks.h"
 #include "kernels/support/cpu_isa.h"
 
 #include <ATen/ATen.h>
@@ -217,7 +218,7 @@ std::pair<at::Tensor, at::Tensor> parameter_gradients(const at::Tensor& dout, co
 at::Tensor input_gradient(const at::Tensor& dout, const at::Tensor& weight) {
   at::Tensor dx = at::empty({dout.size(0), weight.size(1)}, dout.options());
   if (dx.numel() == 0) return dx;
-  const at::Tensor rows = weight.stride(1) == 1 ? weight : weight.contiguous();
+  const at::Tensor rows = with_contiguous_rows(weight);
   multiply_rows({dout}, pack_rows(rows, factor_dtype(dout.scalar_type())), {}, dx);
   return dx;
 }

@@ -4,6 +4,7 @@
 
 #include "kernels/linear/arguments.h"
 #include "kernels/linear/backends.h"
+#include "kernels/support/packed.h"
 
 #include <ATen/ATen.h>
 #include <ATen/autocast_mode.h>
@@ -156,18 +157,11 @@ void run_packed(Backend backend, const at::Tensor& x, const PackedLinear& map,
 
 Backend prepare_packed(const at::Tensor& x, const PackedLinear& map, const LinearFusion& fusion,
                        Backend requested) {
-  TTT_CHECK(map.defined(), usage, "the packed parameters are empty", std::string(kOp),
-            "make them from a weight");
+  check_packed_defined(kOp, map.defined());
   check_input(x, map.in());
   check_residual(x, map.out(), fusion.residual);
   check_norm(map.in(), fusion.norm);
-  TTT_CHECK(x.scalar_type() == map.dtype(), usage,
-            fmt::format("x is {}, but the parameters were packed for {}",
-                        c10::toString(x.scalar_type()), c10::toString(map.dtype())),
-            std::string(kOp), "pack them for the dtype of x");
-  TTT_CHECK(!needs_gradient({x, fusion.residual, fusion.norm.weight, fusion.norm.bias}), usage,
-            "packed parameters record no gradients", std::string(kOp),
-            "use the form that takes a weight, or at::NoGradGuard");
+  check_packed_use(kOp, map.dtype(), x, {x, fusion.residual, fusion.norm.weight, fusion.norm.bias});
   return resolve(
       linear_support(), requested,
       {x, map.weight(), map.bias(), fusion.residual, fusion.norm.weight, fusion.norm.bias});

@@ -59,9 +59,9 @@ TTT_INLINE __m512 gelu_coefficients(int power, __m512i piece) {
 TTT_INLINE Float gelu_in_pieces(Float z) {
   const float kRoundToInteger = 12582912.0F;  // 1.5 * 2^23
   // Masked by all lanes: GCC takes the plain forms for uses of uninitialised vectors.
-  const __mmask16 all = first_lanes(kLanes);
   const Float magnitude = reinterpret_cast<Float>(reinterpret_cast<UInt>(z) & 0x7FFFFFFFU);
-  const Float t = Float(_mm512_maskz_min_ps(all, __m512(magnitude), __m512(broadcast(kGeluLimit))));
+  const Float t =
+      Float(_mm512_maskz_min_ps(kAllLanes, __m512(magnitude), __m512(broadcast(kGeluLimit))));
   const Float shifted = t * kGeluPiecesPerUnit + kRoundToInteger;
   const __m512i piece = reinterpret_cast<__m512i>(shifted);  // its low 5 bits are looked at
   const Float r = t - (shifted - kRoundToInteger) * kGeluPieceWidth;
@@ -70,7 +70,7 @@ TTT_INLINE Float gelu_in_pieces(Float z) {
   q = q * r + Float(gelu_coefficients(1, piece));
   q = q * r + Float(gelu_coefficients(0, piece));
   // The order of arguments lets NaN through.
-  return Float(_mm512_maskz_max_ps(all, _mm512_setzero_ps(), __m512(z))) - t * q;
+  return Float(_mm512_maskz_max_ps(kAllLanes, _mm512_setzero_ps(), __m512(z))) - t * q;
 }
 
 #endif

@@ -6,6 +6,7 @@
 #include "core/error.h"
 #include "kernels/registry.h"
 #include "kernels/support/cpu_isa.h"
+#include "tests/kernels/usage_error.h"
 
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
@@ -20,6 +21,8 @@
 namespace ttt::ops {
 namespace {
 
+using test::expect_usage_error;
+
 constexpr DepthwiseConvOptions kMlp{1, true, Activation::gelu};
 
 struct Tensors3 {
@@ -31,17 +34,6 @@ Tensors3 tensors(at::IntArrayRef shape, at::ScalarType dtype = at::kFloat) {
   return {case_tensor("x", shape).to(dtype),
           case_tensor("weight", {channels, 1, 3, 3}, 0.3).to(dtype),
           case_tensor("bias", {channels}).to(dtype)};
-}
-
-void expect_usage_error(const std::function<void()>& call, std::string_view text) {
-  try {
-    call();
-    ADD_FAILURE() << "no error: " << text;
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::usage) << error.what();
-    EXPECT_NE(std::string(error.what()).find(text), std::string::npos) << error.what();
-    EXPECT_FALSE(error.hint().empty());
-  }
 }
 
 TEST(PackedDepthwiseConv, GivesTheVeryResultOfTheWeights) {

@@ -7,6 +7,7 @@
 #include "kernels/registry.h"
 #include "kernels/support/cpu_isa.h"
 #include "tests/kernels/parity.h"
+#include "tests/kernels/usage_error.h"
 
 #include <ATen/ATen.h>
 #include <ATen/autocast_mode.h>
@@ -21,6 +22,8 @@
 namespace ttt::ops {
 namespace {
 
+using test::expect_usage_error;
+
 constexpr LinearActivation kSilu = LinearActivation::silu;
 
 struct Tensors4 {
@@ -34,17 +37,6 @@ Tensors4 tensors(at::ScalarType dtype = at::kFloat) {
 
 double largest_difference(const at::Tensor& a, const at::Tensor& b) {
   return (a.to(at::kDouble) - b.to(at::kDouble)).abs().max().item<double>();
-}
-
-void expect_usage_error(const std::function<void()>& call, std::string_view text) {
-  try {
-    call();
-    ADD_FAILURE() << "no error: " << text;
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::usage) << error.what();
-    EXPECT_NE(std::string(error.what()).find(text), std::string::npos) << error.what();
-    EXPECT_FALSE(error.hint().empty());
-  }
 }
 
 TEST(PackedLinear, GivesTheVeryResultOfTheWeights) {
