@@ -92,7 +92,8 @@ Measurement BenchRun::measure_one(const Subject& subject) {
     roofline->sample();
   }
   const PeakMemory memory;
-  result.samples = measure(workload.pass, {options_.warm_up, options_.repetitions});
+  result.samples =
+      measure(workload.pass, {options_.warm_up, options_.repetitions, workload.first_passes});
   result.memory = memory.above_start();
   result.peak_memory = memory.peak();
   if (roofline != nullptr) {
