@@ -13,7 +13,6 @@
 #include "core/cancel.h"
 #include "core/error.h"
 #include "core/log.h"
-#include "core/version.h"
 #include "kernels/support/cpu_isa.h"
 
 #include <ATen/Parallel.h>
@@ -134,7 +133,6 @@ Json BenchRun::describe() const {
 }
 
 Json BenchRun::summary(Clock::time_point start) const {
-  const BuildInfo& build = build_info();
   Json result{{"schema", kSchema}, {"status", "summary"}, {"command", "bench"}};
   result["counts"] = {{"total", plan_.subjects.size()},
                       {"ok", done_},
@@ -148,11 +146,7 @@ Json BenchRun::summary(Clock::time_point start) const {
                                    {"gflops", significant(gflops, 5)}});
   const std::chrono::duration<double, std::milli> elapsed = Clock::now() - start;
   result["total_time_ms"] = significant(elapsed.count(), 6);
-  result["version"] = build.version;
-  result["commit"] = build.commit;
-  result["libtorch"] = build.libtorch;
-  result["cuda"] = build.cuda;
-  result["host"] = describe_host();
+  result.update(describe_build());
   result.update(describe());
   return result;
 }
