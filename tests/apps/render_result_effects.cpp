@@ -143,7 +143,13 @@ void add_results(Effects& effects) {
   };
   effects["rig"] = [] {
     bench().rows({"--rig", "rig.png", "--tensors", "r.safetensors", "--overwrite"});
-    EXPECT_GT(picture(bench() / "rig.png").width, 300);
+    const Image beside = picture(bench() / "rig.png");
+    EXPECT_GT(beside.width, 300);
+    // Alone it takes no reconstruction.
+    const Arguments alone{"--rig", "rig.png", "--save-selection", "rig.json", "--overwrite"};
+    EXPECT_FALSE(bench().summary(alone)["scenes"][0].contains("reconstruct_ms"));
+    EXPECT_EQ(picture(bench() / "rig.png").rgb, beside.rgb);
+    EXPECT_TRUE(fs::exists(bench() / "rig.json"));
   };
   effects["format"] = [] {
     const Arguments run{"ring",      "-w",     "tiny.safetensors", "--size",  "32x24",
