@@ -140,7 +140,7 @@ void add_rotated(std::vector<OpCase>& cases) {
   for (const auto& [batch, heads, d, grid] : std::initializer_list<Rotated>{{2, 2, 16, {3, 4}},
                                                                             {1, 3, 20, {5, 1}},
                                                                             {1, 1, 72, {1, 9}},
-                                                                            {2, 4, 3, {2, 5}},
+                                                                            {1, 4, 3, {2, 4}},
                                                                             {1, 1, 4, {1, 1}},
                                                                             {0, 2, 8, {2, 2}},
                                                                             {1, 2, 8, {0, 3}},
