@@ -167,14 +167,6 @@ Backend prepare_packed(const at::Tensor& x, const PackedLinear& map, const Linea
       {x, map.weight(), map.bias(), fusion.residual, fusion.norm.weight, fusion.norm.bias});
 }
 
-/// Whether both have their elements in the same places.
-bool same_places(const at::Tensor& a, const at::Tensor& b) {
-  if (a.const_data_ptr() != b.const_data_ptr() || a.sizes() != b.sizes()) return false;
-  for (std::int64_t i = 0; i < a.dim(); ++i)
-    if (a.size(i) > 1 && a.stride(i) != b.stride(i)) return false;
-  return true;
-}
-
 /// A given output as [rows, out], checked.
 at::Tensor output_rows(const at::Tensor& x, std::int64_t columns, const LinearFusion& fusion,
                        const at::Tensor& out, Backend requested) {

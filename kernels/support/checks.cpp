@@ -61,6 +61,13 @@ void check_apart(std::string_view op, const at::Tensor& out,
   }
 }
 
+bool same_places(const at::Tensor& a, const at::Tensor& b) {
+  if (a.const_data_ptr() != b.const_data_ptr() || a.sizes() != b.sizes()) return false;
+  for (std::int64_t i = 0; i < a.dim(); ++i)
+    if (a.size(i) > 1 && a.stride(i) != b.stride(i)) return false;
+  return true;
+}
+
 at::Tensor with_contiguous_rows(const at::Tensor& tensor) {
   const bool contiguous = tensor.dim() == 0 || tensor.size(-1) <= 1 || tensor.stride(-1) == 1;
   return contiguous ? tensor : tensor.contiguous();

@@ -33,6 +33,9 @@ void check_output(std::string_view op, const at::Tensor& out,
 void check_apart(std::string_view op, const at::Tensor& out,
                  std::initializer_list<at::Tensor> inputs);
 
+/// Whether both have their elements in the same places.
+bool same_places(const at::Tensor& a, const at::Tensor& b);
+
 /// The tensor itself if its last dimension is contiguous, else a contiguous copy.
 at::Tensor with_contiguous_rows(const at::Tensor& tensor);
 

@@ -287,6 +287,8 @@ void gated_linear_apply_out(const at::Tensor& q, const InnerWeights& weights, co
   check_same_dtype(kOp, "out", out, q);
   check_output(kOp, out, {q, weights.w1, weights.w2});
   choose(requested, {q, out});  // both on one device
+  check_apart(kOp, out, {weights.w1, weights.w2});
+  if (a.backend == Backend::cuda || !same_places(out, q)) check_apart(kOp, out, {q});
   run_apply(a, out);
 }
 

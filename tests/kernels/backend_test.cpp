@@ -7,6 +7,7 @@
 #include "kernels/registry.h"
 #include "kernels/rope_2d/rope_2d.h"
 #include "kernels/support/cpu_isa.h"
+#include "kernels/swiglu_fast_weights/swiglu_fast_weights.h"
 #include "kernels/ttt_depthwise/ttt_depthwise.h"
 #include "kernels/ttt_gated_linear/ttt_gated_linear.h"
 #include "tests/support/paths.h"
@@ -183,6 +184,28 @@ TEST(OpArguments, FormsThatWriteIntoAnOutputRecordNoGradients) {
   EXPECT_EQ(error_kind([&] { gated_linear_apply_out(x, {w, w}, out); }), ErrorKind::usage);
   const at::NoGradGuard no_gradients;
   EXPECT_NO_THROW(gated_linear_apply_out(x, {w, w}, out));
+}
+
+TEST(OpArguments, OutputsDoNotOverwriteWhatIsRead) {
+  const at::Tensor stack = at::ones({3, 6, 8}), w = at::ones({1, 2, 4, 4});
+  const at::Tensor x = stack.narrow(0, 0, 2), shifted = stack.narrow(0, 1, 2);
+  const at::Tensor grid = x.view({2, 2, 3, 8}), taps = at::ones({2, 3, 3, 8});
+  const at::Tensor m = at::ones({1, 1, 8, 8});
+  const SwigluMatrices matrices{m, m, m};
+  expect_usage_errors({
+      [&] {
+        gated_linear_apply_out(x, {w, w}, shifted);
+      },
+      [&] { depthwise_apply_out(grid, taps, grid); },
+      [&] {
+        depthwise_apply_out(grid, taps, shifted.view({2, 2, 3, 8}));
+      },
+      [&] { swiglu_apply_out(x, matrices, x); },
+      [&] { swiglu_apply_out(x, matrices, shifted); },
+  });
+  EXPECT_NO_THROW(gated_linear_apply_out(x, {w, w}, x, Backend::cpu));
+  EXPECT_NO_THROW(depthwise_apply_out(grid, taps, at::empty_like(grid)));
+  EXPECT_NO_THROW(swiglu_apply_out(x, matrices, at::empty_like(x)));
 }
 
 TEST(OpArguments, HalfTakesTheReference) {
