@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The ttt authors
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/registry.h"
+#include "tests/apps/bench_results.h"
 #include "tests/apps/effects.h"
 #include "tests/apps/render_bench.h"
 #include "tests/apps/result_effects.h"
@@ -49,21 +50,6 @@ std::set<Json> values(const std::vector<Json>& all, const std::string& field) {
   for (const Json& row : all)
     if (row.contains("kind")) found.insert(row[field]);
   return found;
-}
-
-/// A result with these times of one operation at 1, 2, … threads.
-std::string write_result(const TempDir& folder, const std::string& name,
-                         const std::vector<double>& times) {
-  std::string text;
-  for (std::size_t i = 0; i < times.size(); ++i)
-    text += Json{{"schema", 1},       {"kind", "op"},       {"name", "rope_2d"}, {"case", "a"},
-                 {"pass", "forward"}, {"dtype", "fp32"},    {"backend", "cpu"},  {"threads", i + 1},
-                 {"status", "ok"},    {"time_ms", times[i]}}
-                .dump() +
-            "\n";
-  text += R"({"schema": 1, "status": "summary", "command": "bench", "host": {}})";
-  write_text_file(folder / name, text + "\n");
-  return folder / name;
 }
 
 TEST(Bench, RowsOfAnOperationAddUp) {
@@ -195,7 +181,7 @@ TEST(Bench, MistakesAreUsageErrors) {
 
 TEST(Bench, ANameWithoutItsFlagSaysWhatToType) {
   const TempDir folder;
-  const std::string good = write_result(folder, "good.jsonl", {1});
+  const std::string good = write_bench_result(folder, "good.jsonl", {1});
   expect_error(run_ttt({"bench", "vit3_t"}), 2, "vit3_t is a model, not a result file",
                "`ttt bench --model vit3_t`");
   expect_error(run_ttt({"bench", "vittt_tiny"}), 2, "is a model", "--model vittt_tiny`");
@@ -214,7 +200,7 @@ TEST(Bench, ANameWithoutItsFlagSaysWhatToType) {
     return run_ttt(ProgramCall{.arguments = std::move(arguments), .directory = folder.path()});
   };
   expect_error(run_there({"bench", "vit3_t"}), 2, "vit3_t is a model", "--model vit3_t`");
-  write_result(folder, "rope_2d", {1});
+  write_bench_result(folder, "rope_2d", {1});
   EXPECT_EQ(run_there({"bench", "rope_2d", "good.jsonl"}).code, 0);
   expect_error(run_ttt({"bench", good, "rope_2d.json"}), 4, "can't read", "check the name");
 }
@@ -242,29 +228,6 @@ TEST(Bench, WhatNeedsTooMuchMemoryIsARowWithItsError) {
   EXPECT_TRUE(contains(result.err, "hint: use a smaller --batch or --size")) << result.err;
 }
 
-TEST(BenchCompare, TellsSlowerFasterAndTheRest) {
-  const TempDir folder;
-  const std::string a = write_result(folder, "a.jsonl", {10, 10, 10, 10});
-  const std::string b = write_result(folder, "b.jsonl", {10.5, 20, 5});
-  const ProgramResult result = run_ttt({"bench", "--compare", a, b, "--format", "jsonl"});
-  EXPECT_EQ(result.code, 8);
-  EXPECT_TRUE(contains(result.err, "1 of 3 take longer")) << result.err;
-  EXPECT_TRUE(contains(result.err, "rope_2d a")) << result.err;
-  EXPECT_TRUE(contains(result.err, "2.00 times")) << result.err;
-  const std::vector<Json> all = result.json_lines();
-  ASSERT_EQ(all.size(), 5U);
-  const std::vector<std::string> expected{"same", "slower", "faster", "missing"};
-  for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_EQ(all[i]["status"], expected[i]);
-  EXPECT_DOUBLE_EQ(all[1]["ratio"].get<double>(), 2);
-  EXPECT_EQ(all.back()["passed"], false);
-  EXPECT_EQ(all.back()["counts"]["compared"], 3);
-
-  const ProgramResult back = run_ttt({"bench", "--compare", b, a});
-  EXPECT_EQ(back.code, 8) << "5 ms became 10";
-  EXPECT_TRUE(contains(back.out, "new")) << back.out;
-  EXPECT_EQ(run_ttt({"bench", "--compare", a, a}).code, 0);
-}
-
 TEST(BenchCompare, ReadsWhatBenchWrites) {
   const TempDir folder;
   ASSERT_EQ(run_ttt(rope({"-o", folder / "a.json"})).code, 0);
@@ -274,39 +237,6 @@ TEST(BenchCompare, ReadsWhatBenchWrites) {
   EXPECT_EQ(result.code, 0) << result.err;
   EXPECT_TRUE(contains(result.out, "1 compared")) << result.out;
   EXPECT_FALSE(contains(result.err, "different machines")) << result.err;
-}
-
-TEST(BenchCompare, RefusesWhatIsNoResult) {
-  const TempDir folder;
-  const std::string good = write_result(folder, "good.jsonl", {1});
-  const auto refused = [&](const std::string& content, const std::string& error) {
-    write_text_file(folder / "bad.jsonl", content);
-    expect_error(run_ttt({"bench", "--compare", good, folder / "bad.jsonl"}), 4, error);
-    expect_error(run_ttt({"bench", "--compare", folder / "bad.jsonl", good}), 4, error);
-  };
-  const std::string row = read_text_file(good);
-  const auto with_time = [&](const std::string& time) {
-    Json changed = Json::parse(row.substr(0, row.find('\n')));
-    changed["time_ms"] = Json::parse(time);
-    return changed.dump();
-  };
-  refused("", "no measurements");
-  refused("kind,name\nop,rope\n", "line 1 is no JSON object");
-  refused("[1, 2]", "no JSON object");
-  refused(R"({"results": [3]})", "no JSON object");
-  refused(R"({"results": []})", "no measurements");
-  refused(std::string(200000, '['), "no JSON object");
-  refused(with_time("0"), "no positive number");
-  refused(with_time("-1"), "no positive number");
-  refused(with_time("null"), "no positive number");
-  refused(with_time("\"1\""), "no positive number");
-  refused(with_time("1") + "\n" + with_time("2"), "there twice");
-  refused(R"({"kind": "op", "status": "ok", "name": "x", "time_ms": 1})", "in common");
-  expect_error(run_ttt({"bench", "--compare", good, folder / "none.json"}), 4, "can't read");
-  expect_error(run_ttt({"bench", "--compare", good, folder.path()}), 4, "");
-  expect_error(run_ttt({"bench", "--compare", good}), 2, "two files, not 1");
-  expect_error(run_ttt({"bench", "--compare", good, good, good}), 2, "two files, not 3");
-  expect_error(run_ttt({"bench", "--compare", good, good, "--op", "rope_2d"}), 2, "no meaning");
 }
 
 TEST(Bench, FlagsHaveAnEffect) {
@@ -385,13 +315,13 @@ std::map<std::string, Effect> bench_effects() {
   add_sweep_effects(effects);
   effects["compare"] = [] {
     const TempDir folder;
-    const std::string a = write_result(folder, "a.jsonl", {1});
+    const std::string a = write_bench_result(folder, "a.jsonl", {1});
     EXPECT_TRUE(contains(run_ttt({"bench", "--compare", a, a}).out, "1 compared"));
   };
   effects["threshold"] = [] {
     const TempDir folder;
-    const std::string a = write_result(folder, "a.jsonl", {1});
-    const std::string b = write_result(folder, "b.jsonl", {1.3});
+    const std::string a = write_bench_result(folder, "a.jsonl", {1});
+    const std::string b = write_bench_result(folder, "b.jsonl", {1.3});
     EXPECT_EQ(run_ttt({"bench", "--compare", a, b}).code, 8);
     EXPECT_EQ(run_ttt({"bench", "--compare", a, b, "--threshold", "0.4"}).code, 0);
   };
