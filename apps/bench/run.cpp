@@ -174,6 +174,8 @@ std::size_t name_width(const BenchPlan& plan) {
 
 void run_bench(const OptionTable& table, const BenchOptions& options) {
   const Clock::time_point start = Clock::now();
+  TTT_CHECK(table.at("threshold").origin != "command line", usage, "only --compare has a threshold",
+            "--threshold", "leave it out");
   const ResultFormat format = choose_format(options.format, options.output);
   const bool to_file = check_small_output(options.output, options.overwrite);
   configure_torch(std::nullopt, /*tf32=*/false);

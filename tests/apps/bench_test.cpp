@@ -164,6 +164,11 @@ TEST(Bench, MistakesAreUsageErrors) {
   expect_error(run_ttt({"bench", "--op", "rope_3d"}), 2, "unknown operation \"rope_3d\"",
                "rope_2d");
   expect_error(run_ttt({"bench", "--op", "rope_2d", "--case", "no such"}), 2, "no such");
+  expect_error(run_ttt(rope({"--case", "no such"})), 2, "--case no such", "shows the names");
+  expect_error(run_ttt(vit({"--case", "b2*"})), 2, "no calls to choose from", "--case");
+  expect_error(run_ttt(lvsm({"--case", "b2*"})), 2, "has such a name", "reconstruct and render");
+  expect_error(run_ttt(lvsm({"--model", "vit3_t"})), 3, "not of vit3_t", "--model");
+  expect_error(run_ttt(vit({"--threshold", "0.5"})), 2, "only --compare", "leave it out");
   expect_error(run_ttt({"bench", "--model", "vit_t"}), 2, "vit_t", "vit3_t");
   expect_error(run_ttt(vit({"--size", "33"})), 2, "33", "32");
   expect_error(run_ttt(vit({"--size", "32*32"})), 2, "--size");
@@ -203,6 +208,16 @@ TEST(Bench, ANameWithoutItsFlagSaysWhatToType) {
   write_bench_result(folder, "rope_2d", {1});
   EXPECT_EQ(run_there({"bench", "rope_2d", "good.jsonl"}).code, 0);
   expect_error(run_ttt({"bench", good, "rope_2d.json"}), 4, "can't read", "check the name");
+}
+
+/// Of two rows of one subject, --compare couldn't tell which is meant.
+TEST(Bench, MeasuresEachSubjectOnce) {
+  const auto rows = [](const Arguments& arguments) { return jsonl_rows(arguments).size() - 1; };
+  const std::size_t once = rows(rope({"-t", "1"}));
+  EXPECT_EQ(rows(rope({"-t", "1", "-t", "1", "--dtype", "fp32", "--dtype", "float32"})), once);
+  EXPECT_EQ(rows(rope({"--op", "rope_2d", "--backend", "auto", "--backend", "cpu"})), once);
+  EXPECT_EQ(rows(vit({"-m", "vittt_tiny", "--size", "32x32", "-b", "1", "-b", "01"})), 1U);
+  EXPECT_EQ(rows(lvsm({"--size", "16,8", "--case", "render", "--case", "re*r"})), 1U);
 }
 
 TEST(Bench, OtherErrorsHaveTheirCodes) {
