@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <csignal>
 #include <filesystem>
 #include <set>
 #include <sstream>
@@ -241,6 +242,22 @@ TEST(Bench, WhatNeedsTooMuchMemoryIsARowWithItsError) {
   EXPECT_TRUE(contains(all[1]["error"].get<std::string>(), "MiB"));
   EXPECT_EQ(all.back()["counts"]["failed"], 1);
   EXPECT_TRUE(contains(result.err, "hint: use a smaller --batch or --size")) << result.err;
+}
+
+TEST(Bench, AnInterruptedSubjectIsNotAFailedOne) {
+  for (const int signal : {SIGINT, SIGTERM}) {
+    const ProgramResult result =
+        run_ttt(ProgramCall{.arguments = lvsm({"--case", "reconstruct", "--size", "64", "-b", "1",
+                                               "-b", "64", "-r", "40", "--format", "jsonl", "-q"}),
+                            .signal_after_lines = 1,
+                            .signal_number = signal});
+    EXPECT_EQ(result.code, 130) << result.err;
+    const std::vector<Json> all = result.json_lines();
+    EXPECT_EQ(values(all, "status"), std::set<Json>{"ok"});
+    EXPECT_EQ(all.back()["counts"]["failed"], 0);
+    EXPECT_GE(all.back()["counts"]["not_done"], 1);
+    EXPECT_EQ(all.back()["interrupted"], true);
+  }
 }
 
 TEST(BenchCompare, ReadsWhatBenchWrites) {
