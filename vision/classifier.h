@@ -88,4 +88,8 @@ class Classifier {
 std::int64_t estimate_memory(const ModelSpec& spec, std::int64_t batch, std::int64_t width,
                              std::int64_t height, c10::ScalarType dtype);
 
+/// The same of a training step with AdamW; in bf16 and fp16 by autocast, the parameters are fp32.
+std::int64_t estimate_training_memory(const ModelSpec& spec, std::int64_t batch, std::int64_t width,
+                                      std::int64_t height, c10::ScalarType dtype);
+
 }  // namespace ttt::vision

@@ -244,6 +244,14 @@ TEST(Bench, WhatNeedsTooMuchMemoryIsARowWithItsError) {
   EXPECT_TRUE(contains(result.err, "hint: use a smaller --batch or --size")) << result.err;
 }
 
+/// Training holds every block's maps: a picture that is classified in little memory needs much.
+TEST(Bench, TrainingThatNeedsTooMuchMemoryIsRefused) {
+  const ProgramResult result = run_ttt({"bench", "-m", "vit3_b", "--size", "16384", "--pass",
+                                        "training", "--format", "jsonl", "-q"});
+  EXPECT_EQ(result.code, 6) << result.err;
+  EXPECT_TRUE(contains(result.err, "MiB are free")) << result.err;
+}
+
 TEST(Bench, AnInterruptedSubjectIsNotAFailedOne) {
   for (const int signal : {SIGINT, SIGTERM}) {
     const ProgramResult result =
