@@ -69,11 +69,11 @@ std::int64_t block_parameters(std::int64_t dim, std::int64_t heads, std::int64_t
 }
 
 /// Elements that the blocks of a stage keep for their backward pass. Measured: LibTorch and our ops
-/// keep 14 to 16 maps of the tokens per block, 24 to 27 where the MLP, four times as wide, has two
+/// keep 13 to 15 maps of the tokens per block, up to 24 where the MLP, four times as wide, has two
 /// convolutions; inner models without an op of their own keep all they compute.
 std::int64_t kept_elements(const InnerConfig& inner, std::int64_t blocks, std::int64_t elements,
                            bool depthwise_mlp) {
-  constexpr std::int64_t kKept = 17, kKeptDepthwise = 28;
+  constexpr std::int64_t kKept = 16, kKeptDepthwise = 24;
   const std::int64_t maps = (depthwise_mlp ? kKeptDepthwise : kKept) + 2 * inner_maps(inner);
   return blocks * elements * maps;
 }
@@ -137,12 +137,15 @@ std::int64_t estimate_training_memory(const ModelSpec& spec, std::int64_t batch,
   const auto bytes = static_cast<std::int64_t>(c10::elementSize(dtype));
   return std::visit(
       [&](const auto& config) {
-        // The parameters, their gradients, two moments, and the copies that autocast makes.
+        const std::int64_t parameters = parameter_elements(config);
+        // The parameters, two moments of each, and the copies that autocast makes.
         const std::int64_t states =
-            parameter_elements(config) *
-            (4 * kFloatBytes + (dtype == c10::ScalarType::Float ? 0 : bytes));
+            parameters * (3 * kFloatBytes + (dtype == c10::ScalarType::Float ? 0 : bytes));
         const std::int64_t pictures = 3 * width * height * (kFloatBytes + bytes);
-        return states + batch * (pictures + training_elements(config, width, height) * bytes);
+        const std::int64_t kept =
+            batch * (pictures + training_elements(config, width, height) * bytes);
+        // Gradients come as what was kept goes.
+        return states + std::max(kept, parameters * kFloatBytes);
       },
       spec.config);
 }
