@@ -5,8 +5,10 @@ import argparse
 import contextlib
 import copy
 import io
+import json
 import pathlib
 import sys
+import tempfile
 import unittest
 
 SCRIPTS = pathlib.Path(__file__).resolve().parents[3] / "scripts"
@@ -154,6 +156,32 @@ class Check(unittest.TestCase):
         self.assertEqual(status, 0)
         self.assertEqual([line for line in lines if line.startswith("not measured")],
                          ["not measured: folder", "not measured: accuracy"])
+
+
+class EarlierResults(unittest.TestCase):
+    ABOUT = {"commit": "new", "threads": 2}
+
+    def earlier(self, text, add=True):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "result.json"
+            path.write_text(text, encoding="utf-8")
+            return bench_vs_pytorch.earlier_parts(
+                argparse.Namespace(output=str(path), add=add), self.ABOUT)
+
+    def test_parts_of_the_same_program_are_kept(self):
+        text = json.dumps({"about": self.ABOUT, "memory": {"size": 2048}, "unknown": 1})
+        self.assertEqual(self.earlier(text), {"memory": {"size": 2048}})
+        self.assertEqual(self.earlier(text, add=False), {})
+
+    def test_another_commit_is_refused(self):
+        for about in ({**self.ABOUT, "commit": "old"}, {}):
+            with self.assertRaisesRegex(SystemExit, "measured with commit (old|None), this is new\nhint"):
+                self.earlier(json.dumps({"about": about}))
+
+    def test_what_is_no_result_is_refused(self):
+        for text in ("", "{", "[]", "5", "{}", '{"about": 5}', '{"about": null}'):
+            with self.subTest(text=text), self.assertRaisesRegex(SystemExit, "no result of this script"):
+                self.earlier(text)
 
 
 if __name__ == "__main__":
