@@ -113,10 +113,18 @@ std::int64_t parameter_elements(const HVit3Config& c) {
   return sum;
 }
 
+/// Bytes of an element between the layers. The reference, which also is all there is for fp16 on
+/// CPUs, computes in double: the two maps of an operation are there a second time.
+std::int64_t element_bytes(c10::ScalarType dtype, ops::Backend backend) {
+  const bool in_double = backend == ops::Backend::reference || dtype == c10::ScalarType::Half;
+  return in_double ? 2 * static_cast<std::int64_t>(sizeof(double))
+                   : static_cast<std::int64_t>(c10::elementSize(dtype));
+}
+
 }  // namespace
 
 std::int64_t estimate_memory(const ModelSpec& spec, std::int64_t batch, std::int64_t width,
-                             std::int64_t height, c10::ScalarType dtype) {
+                             std::int64_t height, c10::ScalarType dtype, ops::Backend backend) {
   const auto bytes = static_cast<std::int64_t>(c10::elementSize(dtype));
   return std::visit(
       [&](const auto& config) {
@@ -127,13 +135,16 @@ std::int64_t estimate_memory(const ModelSpec& spec, std::int64_t batch, std::int
             (dtype == c10::ScalarType::Float ? 2 * kFloatBytes : kFloatBytes + 2 * bytes);
         // A batch as stacked and as converted, and the two batches that are prepared ahead.
         const std::int64_t pictures = 3 * width * height * (4 * kFloatBytes + bytes);
-        return weights + batch * (pictures + activation_elements(config, width, height) * bytes);
+        const std::int64_t activations =
+            activation_elements(config, width, height) * element_bytes(dtype, backend);
+        return weights + batch * (pictures + activations);
       },
       spec.config);
 }
 
 std::int64_t estimate_training_memory(const ModelSpec& spec, std::int64_t batch, std::int64_t width,
-                                      std::int64_t height, c10::ScalarType dtype) {
+                                      std::int64_t height, c10::ScalarType dtype,
+                                      ops::Backend backend) {
   const auto bytes = static_cast<std::int64_t>(c10::elementSize(dtype));
   return std::visit(
       [&](const auto& config) {
@@ -143,7 +154,9 @@ std::int64_t estimate_training_memory(const ModelSpec& spec, std::int64_t batch,
             parameters * (3 * kFloatBytes + (dtype == c10::ScalarType::Float ? 0 : bytes));
         const std::int64_t pictures = 3 * width * height * (kFloatBytes + bytes);
         const std::int64_t kept =
-            batch * (pictures + training_elements(config, width, height) * bytes);
+            batch *
+            (pictures + training_elements(config, width, height) * bytes +
+             activation_elements(config, width, height) * (element_bytes(dtype, backend) - bytes));
         // Gradients come as what was kept goes.
         return states + std::max(kept, parameters * kFloatBytes);
       },

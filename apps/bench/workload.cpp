@@ -57,7 +57,7 @@ void check_free_memory(const Subject& subject, const vision::ModelSpec& spec, c1
   const auto estimate =
       subject.training ? vision::estimate_training_memory : vision::estimate_memory;
   const auto need = static_cast<double>(
-      estimate(spec, subject.batch, subject.width, subject.height, subject.dtype));
+      estimate(spec, subject.batch, subject.width, subject.height, subject.dtype, subject.backend));
   TTT_CHECK(!available || need <= static_cast<double>(*available), memory,
             fmt::format("{} pictures of {}x{} need about {:.0f} MiB, and {:.0f} MiB are free",
                         subject.batch, subject.width, subject.height, need / kMebibyte,

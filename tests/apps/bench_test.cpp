@@ -270,6 +270,20 @@ TEST(Bench, TrainingNeedsWhatIsEstimated) {
     }
 }
 
+/// The reference computes in double.
+TEST(Bench, TheReferenceNeedsWhatIsEstimated) {
+  const Json row = jsonl_rows({"bench", "-m", "hvit3_t", "--size", "384", "--backend", "reference",
+                               "-r", "1", "--warm-up", "0"})[0];
+  if (!row["memory_mib"].is_number()) GTEST_SKIP() << "this system doesn't tell";
+  const auto estimate = [](std::int64_t side) {
+    return vision::estimate_memory(vision::find_preset("hvit3_t").spec, 1, side, side, at::kFloat,
+                                   ops::Backend::reference);
+  };
+  // The weights are there before the pass whose memory is measured.
+  const double pass = static_cast<double>(estimate(384) - estimate(0)) / (1 << 20);
+  EXPECT_LE(row["memory_mib"].get<double>(), pass);
+}
+
 TEST(Bench, AnInterruptedSubjectIsNotAFailedOne) {
   for (const int signal : {SIGINT, SIGTERM}) {
     const ProgramResult result =
