@@ -29,6 +29,8 @@ struct OpCase {
   bool rounds_factors = false;
   /// Iterations in which that happens, each of which works on the rounded result of the last.
   int roundings = 1;
+  /// Every implementation rounds what its sums read to the activations' type first.
+  bool rounds_inputs = false;
   double flops = 0;     ///< floating-point operations of the forward pass
   double elements = 0;  ///< elements read and written by an ideal forward pass
 };

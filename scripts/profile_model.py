@@ -24,9 +24,9 @@ START_UP_MS = 1500  # loading LibTorch, random weights
 
 # The first expression that fits "object symbol" names the part.
 PARTS = [
+    ("rotary embedding", r"rope|rotate"),
     ("TTT: gated linear maps", r"step_products|apply_as|::accumulate|gated|TokenTile"),
     ("depthwise convolutions", r"row_with_stride|tap_sums|spread|[Dd]epthwise"),
-    ("rotary embedding", r"rope|rotate"),
     ("behind the products: bias, activation, residual", r"ttt::ops::\w+::.*(finish|slope|column_sums)"),
     ("packing and transposing of factors", r"ttt::ops::\w+::.*(pack|transpose|convert)"),
     ("layer norm", r"LayerNorm|layer_norm|RowwiseMoments|ttt::ops::\w+::.*normalise"),

@@ -64,9 +64,13 @@ at::Tensor TttBlock::forward(const MixerInput& input, Grid grid, const ops::Rope
       qkv_->forward(input.x, {.norm = input.fused_norm()}, context.backend);  // [B,N,3C+3d]
   context.emit(name + ".qkv", qkv);
   Projections p = split(qkv, grid);
-  if (rope != nullptr) rotate(p, *rope, context, name);
+  // The ops rotate while they read, unless someone else wants to see the rotated values.
+  if (rope != nullptr && (context.trace || context.reports != nullptr)) {
+    rotate(p, *rope, context, name);
+    rope = nullptr;
+  }
 
-  const SteppedModels stepped = step(p, context);
+  const SteppedModels stepped = step(p, rope, context);
   const auto& [weights, kernels] = stepped;
   if (context.reports != nullptr)
     context.reports->push_back(
@@ -76,7 +80,7 @@ at::Tensor TttBlock::forward(const MixerInput& input, Grid grid, const ops::Rope
   context.emit(name + ".W2", weights.w2);
   if (context.trace) context.emit(name + ".W3", ops::depthwise_conv_weight(kernels));
 
-  const at::Tensor mixed = apply(p, qkv, stepped, context);  // [B,N,C+d]
+  const at::Tensor mixed = apply(p, rope, qkv, stepped, context);  // [B,N,C+d]
   context.emit(name + ".x1x2", mixed);
   if (input.add_input && proj_->computes_into(input.x)) {
     proj_->forward_into(input.x, mixed, {.residual = input.x}, context.backend);
@@ -88,21 +92,17 @@ at::Tensor TttBlock::forward(const MixerInput& input, Grid grid, const ops::Rope
   return out;
 }
 
-TttBlock::SteppedModels TttBlock::step(const Projections& p, const ForwardContext& context) const {
+TttBlock::SteppedModels TttBlock::step(const Projections& p, const ops::RopeTable* rope,
+                                       const ForwardContext& context) const {
   if (!context.inner_update) return {initial_weights(w1_, w2_), initial_kernels(w3_, p.k1.size(0))};
-  return {ops::gated_linear_step(p.k1, p.v1, w1_, w2_, context.backend),
+  return {ops::gated_linear_step(p.k1, p.v1, w1_, w2_, context.backend, rope),
           ops::depthwise_step(p.k2, p.v2, w3_, context.backend)};
 }
 
 void TttBlock::rotate(Projections& p, const ops::RopeTable& rope, const ForwardContext& context,
                       const std::string& name) const {
-  if (records_gradients(p.q1)) {
-    p.q1 = ops::rope_2d(p.q1, rope, context.backend);
-    p.k1 = ops::rope_2d(p.k1, rope, context.backend);
-  } else {  // in place: nothing else reads the projection
-    ops::rope_2d_out(p.q1, rope, p.q1, context.backend);
-    ops::rope_2d_out(p.k1, rope, p.k1, context.backend);
-  }
+  p.q1 = ops::rope_2d(p.q1, rope, context.backend);
+  p.k1 = ops::rope_2d(p.k1, rope, context.backend);
   if (!context.trace) return;
   const auto grid_view = [&](const at::Tensor& tokens) {
     return tokens.unflatten(1, {rope.height(), rope.width()});
@@ -111,11 +111,11 @@ void TttBlock::rotate(Projections& p, const ops::RopeTable& rope, const ForwardC
   context.emit(name + ".rope_k", grid_view(p.k1));
 }
 
-at::Tensor TttBlock::apply(const Projections& p, const at::Tensor& qkv,
+at::Tensor TttBlock::apply(const Projections& p, const ops::RopeTable* rope, const at::Tensor& qkv,
                            const SteppedModels& stepped, const ForwardContext& context) const {
   const auto& [weights, kernels] = stepped;
   if (records_gradients(p.q1)) {
-    const at::Tensor x1 = ops::gated_linear_apply(p.q1, weights, context.backend);
+    const at::Tensor x1 = ops::gated_linear_apply(p.q1, weights, context.backend, rope);
     const at::Tensor x2 = ops::depthwise_apply(p.q2, kernels, context.backend);
     return at::cat({x1, x2.flatten(1, 2)}, 2);
   }
@@ -126,7 +126,7 @@ at::Tensor TttBlock::apply(const Projections& p, const at::Tensor& qkv,
   const at::Tensor mixed =
       in_place ? qkv.narrow(2, 0, width)
                : at::empty({qkv.size(0), qkv.size(1), width}, qkv.options());  // [B,N,C+d]
-  ops::gated_linear_apply_out(p.q1, weights, mixed.narrow(2, 0, dim_), context.backend);
+  ops::gated_linear_apply_out(p.q1, weights, mixed.narrow(2, 0, dim_), context.backend, rope);
   const at::Tensor x2 = mixed.narrow(2, dim_, head_dim_);
   ops::depthwise_apply_out(p.q2, kernels, x2.unflatten(1, {p.q2.size(1), p.q2.size(2)}),
                            context.backend);

@@ -32,10 +32,11 @@ class TttBlock : public TokenMixer {
   void rotate(Projections& p, const ops::RopeTable& rope, const ForwardContext& context,
               const std::string& name) const;
   /// The stepped inner weights, or the initial ones where the update is switched off.
-  SteppedModels step(const Projections& p, const ForwardContext& context) const;
+  SteppedModels step(const Projections& p, const ops::RopeTable* rope,
+                     const ForwardContext& context) const;
   /// x1|x2 [B,N,C+d]; without gradients and traces in the place of `qkv`'s queries and first keys.
-  at::Tensor apply(const Projections& p, const at::Tensor& qkv, const SteppedModels& stepped,
-                   const ForwardContext& context) const;
+  at::Tensor apply(const Projections& p, const ops::RopeTable* rope, const at::Tensor& qkv,
+                   const SteppedModels& stepped, const ForwardContext& context) const;
 
   std::int64_t dim_, heads_, head_dim_;
   at::Tensor w1_, w2_, w3_;

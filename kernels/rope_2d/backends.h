@@ -8,6 +8,7 @@
 
 #include "kernels/rope_2d/rope_2d.h"
 
+#include <string_view>
 #include <vector>
 
 namespace ttt::ops {
@@ -15,6 +16,10 @@ namespace ttt::ops {
 /// The gradient of x without autograd, for callers that record themselves: dout [B, h*w, C],
 /// checked as x is in the public function.
 at::Tensor rope_2d_backward(const at::Tensor& dout, const RopeTable& table, Backend backend);
+
+/// Throws Error(usage) unless the table is whole and fits x [B, h*w, C]. For ops that rotate while
+/// they read.
+void check_rope_table(std::string_view op, const at::Tensor& x, const RopeTable& table);
 
 namespace reference {
 void rope_2d(const at::Tensor& x, const RopeTable& table, bool inverse, const at::Tensor& out);

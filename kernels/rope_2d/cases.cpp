@@ -35,21 +35,6 @@ OpCase rope_case(const Sizes& s, bool sliced = true) {
   return result;
 }
 
-/// In place on a slice; the channels beside it must stay as they were.
-OpCase in_place_case(const Sizes& s) {
-  OpCase result = rope_case(s, false);
-  result.name += " in place";
-  result.differentiable = false;
-  const RopeTable table = make_rope_table(s.height, s.width, s.channels);
-  result.run = [table](const std::vector<at::Tensor>& in, Backend backend) {
-    const at::Tensor wide = at::cat({in[0], in[0]}, 2);
-    const at::Tensor slice = wide.narrow(2, 3, in[0].size(2));
-    rope_2d_out(slice, table.to(slice.device()), slice, backend);
-    return std::vector<at::Tensor>{wide};
-  };
-  return result;
-}
-
 }  // namespace
 
 std::vector<OpCase> rope_2d_cases() {
@@ -64,7 +49,6 @@ std::vector<OpCase> rope_2d_cases() {
                                                      {1, 2, 2, 0}})
     cases.push_back(rope_case(s));
   cases.push_back(rope_case({2, 4, 3, 40}, false));
-  cases.push_back(in_place_case({2, 3, 2, 36}));
   for (const Sizes& s : std::initializer_list<Sizes>{{2, 56, 56, 64}, {8, 14, 14, 320}}) {
     cases.push_back(rope_case(s));
     cases.back().large = true;

@@ -2,32 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/rope_2d/cpu_kernel.h"
 
-#include "kernels/support/simd.h"
+#include "kernels/support/simd_rotate.h"
 
 namespace ttt::ops::TTT_ISA {
 namespace {
-
-/// Exchanges the two elements of every pair.
-TTT_INLINE Float swap_pairs(Float x) {
-  Int order;
-  for (int i = 0; i < kLanes; ++i) order[i] = i ^ 1;
-  return __builtin_shuffle(x, order);
-}
-
-template <typename T>
-TTT_INLINE void rotate(const T* x, const float* cosine, const float* sine, std::int64_t count,
-                       T* out) {
-  std::int64_t c = 0;
-  for (; c + kLanes <= count; c += kLanes) {
-    const Float value = load(x + c);
-    store(out + c, value * load(cosine + c) + swap_pairs(value) * load(sine + c));
-  }
-  if (c == count) return;
-  const Float value = load_first(x + c, count - c);
-  const Float turned = value * load_first(cosine + c, count - c) +
-                       swap_pairs(value) * load_first(sine + c, count - c);
-  store_first(out + c, turned, count - c);
-}
 
 template <typename T>
 void rotate_row(const RopeRow& row) {

@@ -20,6 +20,13 @@ struct RopeRow {
   const float *column_cosine, *column_sine;  ///< [tokens][half], for the second half
 };
 
+/// The same factors of a whole grid, for tokens of 2 * `half` channels.
+struct RopeAngles {
+  const float *row_cosine, *row_sine;        ///< [height][half]
+  const float *column_cosine, *column_sine;  ///< [width][half]
+  std::int64_t width, half;
+};
+
 struct RopeKernels {
   void (*rotate_float)(const RopeRow& row);
   void (*rotate_bf16)(const RopeRow& row);

@@ -6,6 +6,14 @@
 
 namespace ttt::ops::cuda {
 
+/// The table of a grid, for an op that rotates while it reads; null: no rotation.
+struct RopeAngles {
+  const float *row_cos = nullptr, *row_sin = nullptr;        ///< [height, pairs]
+  const float *column_cos = nullptr, *column_sin = nullptr;  ///< [width, pairs]
+  int width = 0;
+  int pairs = 0;  ///< of each axis, a quarter of the channels
+};
+
 /// Rotates x [batch, height*width, channels] into out, which may be x (see rope_2d.h).
 struct RopeLaunch {
   DataType type = DataType::float32;

@@ -37,20 +37,6 @@ void run(Backend backend, const at::Tensor& x, const RopeTable& table, bool inve
   }
 }
 
-void check_arguments(const at::Tensor& x, const RopeTable& table) {
-  check_shape(kOp, "row_cos", table.row_cos, {-1, -1});
-  for (const at::Tensor& part :
-       {table.row_cos, table.row_sin, table.column_cos, table.column_sin}) {
-    check_shape(kOp, "a part of the table", part, {-1, table.row_cos.size(-1)});
-    TTT_CHECK(part.scalar_type() == at::kFloat && part.is_contiguous(), usage,
-              "the table is not contiguous float", std::string(kOp),
-              "make the table with make_rope_table");
-  }
-  check_shape(kOp, "row_sin", table.row_sin, {table.height(), table.row_cos.size(1)});
-  check_shape(kOp, "column_sin", table.column_sin, {table.width(), table.row_cos.size(1)});
-  check_shape(kOp, "x", x, {-1, table.height() * table.width(), table.channels()});
-}
-
 struct RopeFunction : Function<RopeFunction> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const RopeTable& table,
                             std::int64_t backend) {
@@ -83,6 +69,20 @@ RopeTable RopeTable::to(c10::Device device) const {
   return {row_cos.to(device), row_sin.to(device), column_cos.to(device), column_sin.to(device)};
 }
 
+void check_rope_table(std::string_view op, const at::Tensor& x, const RopeTable& table) {
+  check_shape(op, "row_cos", table.row_cos, {-1, -1});
+  for (const at::Tensor& part :
+       {table.row_cos, table.row_sin, table.column_cos, table.column_sin}) {
+    check_shape(op, "a part of the table", part, {-1, table.row_cos.size(-1)});
+    TTT_CHECK(part.scalar_type() == at::kFloat && part.is_contiguous(), usage,
+              "the table is not contiguous float", std::string(op),
+              "make the table with make_rope_table");
+  }
+  check_shape(op, "row_sin", table.row_sin, {table.height(), table.row_cos.size(1)});
+  check_shape(op, "column_sin", table.column_sin, {table.width(), table.row_cos.size(1)});
+  check_shape(op, "x", x, {-1, table.height() * table.width(), table.channels()});
+}
+
 RopeTable make_rope_table(std::int64_t height, std::int64_t width, std::int64_t channels) {
   TTT_CHECK(channels >= 0 && channels % 4 == 0, usage,
             fmt::format("{} channels can't be rotated over two axes", channels), std::string(kOp),
@@ -112,7 +112,7 @@ at::Tensor rope_rotations(const RopeTable& table) {
 }
 
 at::Tensor rope_2d(const at::Tensor& x, const RopeTable& table, Backend requested) {
-  check_arguments(x, table);
+  check_rope_table(kOp, x, table);
   const Backend backend = choose(requested, x, table);
   const at::Tensor input = with_contiguous_rows(x);
   if (needs_gradient({x}))
@@ -123,19 +123,10 @@ at::Tensor rope_2d(const at::Tensor& x, const RopeTable& table, Backend requeste
 }
 
 at::Tensor rope_2d_backward(const at::Tensor& dout, const RopeTable& table, Backend requested) {
-  check_arguments(dout, table);
+  check_rope_table(kOp, dout, table);
   at::Tensor dx = at::empty(dout.sizes(), dout.options());
   run(choose(requested, dout, table), with_contiguous_rows(dout), table, true, dx);
   return dx;
-}
-
-void rope_2d_out(const at::Tensor& x, const RopeTable& table, const at::Tensor& out,
-                 Backend requested) {
-  check_arguments(x, table);
-  check_shape(kOp, "out", out, {x.size(0), x.size(1), x.size(2)});
-  check_same_dtype(kOp, "out", out, x);
-  check_output(kOp, out, {x});
-  run(choose(requested, x, table), with_contiguous_rows(x), table, false, out);
 }
 
 }  // namespace ttt::ops

@@ -36,9 +36,4 @@ at::Tensor rope_rotations(const RopeTable& table);
 at::Tensor rope_2d(const at::Tensor& x, const RopeTable& table,
                    Backend backend = Backend::automatic);
 
-/// The same into `out`, which may be x itself. Records no gradients: throws Error(usage) where one
-/// would be needed.
-void rope_2d_out(const at::Tensor& x, const RopeTable& table, const at::Tensor& out,
-                 Backend backend = Backend::automatic);
-
 }  // namespace ttt::ops

@@ -6,6 +6,8 @@
 
 #include <ATen/ATen.h>
 
+#include <optional>
+
 namespace ttt::ops {
 
 std::vector<OpCase> ttt_gated_linear_cases();
@@ -15,6 +17,9 @@ namespace {
 struct Sizes {
   std::int64_t batch, tokens, heads, d;
 };
+struct Grid {
+  std::int64_t height = 0, width = 0;
+};
 
 struct Variant {
   std::string note;
@@ -23,12 +28,28 @@ struct Variant {
   bool sliced = true;          ///< activations are slices of a wider tensor
   bool shared_weights = true;  ///< weights [1, ...], else one set per sample
   bool transposed = false;     ///< the last dimension of the activations isn't contiguous
+  Grid grid = {};              ///< of tokens that are rotated
 };
 
 std::string label(const char* call, const Sizes& s, const Variant& variant) {
   return fmt::format("{} b{} n{} heads{} d{}{}", call, s.batch, s.tokens, s.heads, s.d,
                      variant.note.empty() ? "" : " " + variant.note);
 }
+
+/// The rotation of a case, if it has one.
+class Rotation {
+ public:
+  Rotation(const Sizes& s, const Grid& grid) {
+    if (grid.width > 0) table_ = make_rope_table(grid.height, grid.width, s.heads * s.d);
+  }
+  /// The table beside x, or nothing.
+  std::optional<RopeTable> beside(const at::Tensor& x) const {
+    return table_ ? std::optional(table_->to(x.device())) : std::nullopt;
+  }
+
+ private:
+  std::optional<RopeTable> table_;
+};
 
 at::Tensor activations(const char* name, const Sizes& s, const Variant& variant, double scale,
                        at::ScalarType dtype) {
@@ -57,10 +78,14 @@ OpCase step_case(const Sizes& s, const Variant& variant = {}) {
                                    weights("w1", s, variant, dtype),
                                    weights("w2", s, variant, dtype)};
   };
-  result.run = [](const std::vector<at::Tensor>& in, Backend backend) {
-    const InnerWeights out = gated_linear_step(in[0], in[1], in[2], in[3], backend);
+  result.run = [rotation = Rotation(s, variant.grid)](const std::vector<at::Tensor>& in,
+                                                      Backend backend) {
+    const auto rope = rotation.beside(in[0]);
+    const InnerWeights out =
+        gated_linear_step(in[0], in[1], in[2], in[3], backend, rope ? &*rope : nullptr);
     return std::vector<at::Tensor>{out.w1, out.w2};
   };
+  result.rounds_inputs = variant.grid.width > 0;
   const double rows = static_cast<double>(s.batch * s.tokens * s.heads);
   const double d = static_cast<double>(s.d);
   result.flops = 8 * rows * d * d;
@@ -76,9 +101,13 @@ OpCase apply_case(const Sizes& s, const Variant& variant = {}) {
                                    weights("w1", s, variant, dtype),
                                    weights("w2", s, variant, dtype)};
   };
-  result.run = [](const std::vector<at::Tensor>& in, Backend backend) {
-    return std::vector<at::Tensor>{gated_linear_apply(in[0], {in[1], in[2]}, backend)};
+  result.run = [rotation = Rotation(s, variant.grid)](const std::vector<at::Tensor>& in,
+                                                      Backend backend) {
+    const auto rope = rotation.beside(in[0]);
+    return std::vector<at::Tensor>{
+        gated_linear_apply(in[0], {in[1], in[2]}, backend, rope ? &*rope : nullptr)};
   };
+  result.rounds_inputs = variant.grid.width > 0;
   const double rows = static_cast<double>(s.batch * s.tokens * s.heads);
   const double d = static_cast<double>(s.d);
   result.flops = 4 * rows * d * d;
@@ -98,6 +127,38 @@ OpCase apply_out_case(const Sizes& s) {
     return std::vector<at::Tensor>{wide};
   };
   return result;
+}
+
+/// Both calls with tokens of a grid, rotated.
+void add_rotated(std::vector<OpCase>& cases) {
+  struct Rotated {
+    std::int64_t batch, heads, d;
+    Grid grid;
+  };
+  // Heads that turn with the row, with the column or with both; of odd width; whole vectors and
+  // not; more tokens than a task takes.
+  for (const auto& [batch, heads, d, grid] : std::initializer_list<Rotated>{{2, 2, 16, {3, 4}},
+                                                                            {1, 3, 20, {5, 1}},
+                                                                            {1, 1, 72, {1, 9}},
+                                                                            {1, 4, 3, {2, 4}},
+                                                                            {1, 1, 4, {1, 1}},
+                                                                            {0, 2, 8, {2, 2}},
+                                                                            {1, 2, 8, {0, 3}},
+                                                                            {1, 2, 32, {29, 37}}}) {
+    Variant variant{.note = fmt::format("grid {}x{}", grid.height, grid.width)};
+    variant.grid = grid;
+    const Sizes sizes{batch, grid.height * grid.width, heads, d};
+    cases.push_back(step_case(sizes, variant));
+    cases.push_back(apply_case(sizes, variant));
+  }
+  Variant transposed{.note = "grid 2x3 transposed", .transposed = true, .grid = {2, 3}};
+  cases.push_back(step_case({2, 6, 2, 12}, transposed));
+  cases.push_back(apply_case({2, 6, 2, 12}, transposed));
+  Variant large{.note = "grid 56x56", .grid = {56, 56}};
+  for (OpCase call : {step_case({2, 3136, 2, 32}, large), apply_case({2, 3136, 2, 32}, large)}) {
+    call.large = true;
+    cases.push_back(call);
+  }
 }
 
 }  // namespace
@@ -134,6 +195,7 @@ std::vector<OpCase> ttt_gated_linear_cases() {
       large.large = true;
       cases.push_back(large);
     }
+  add_rotated(cases);
   return cases;
 }
 

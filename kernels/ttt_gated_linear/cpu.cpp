@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: The ttt authors
 // SPDX-License-Identifier: Apache-2.0
+#include "kernels/rope_2d/cpu_factors.h"
 #include "kernels/support/cpu_isa.h"
 #include "kernels/support/scratch.h"
 #include "kernels/ttt_gated_linear/backends.h"
@@ -10,6 +11,7 @@
 
 #include <algorithm>
 #include <initializer_list>
+#include <optional>
 
 namespace ttt::ops::cpu {
 namespace {
@@ -77,16 +79,19 @@ struct Plan {
   }
 };
 
-/// Activations [B, N, heads*d] as rows of a head, in their own dtype.
+/// Activations [B, N, heads*d] as rows of a head, in their own dtype. With a table they are rotated
+/// while they are read, and gradients turned back while they are written.
 class Rows {
  public:
-  Rows(const at::Tensor& x, std::int64_t d)
+  Rows(const at::Tensor& x, std::int64_t d, const RopeTable* rope = nullptr, bool inverse = false)
       : data_(static_cast<char*>(x.data_ptr())),
         batch_stride_(x.stride(0)),
         stride_(x.stride(1)),
         d_(d),
         element_(static_cast<std::int64_t>(x.element_size())),
-        bf16_(x.scalar_type() == at::kBFloat16) {}
+        bf16_(x.scalar_type() == at::kBFloat16) {
+    if (rope != nullptr) factors_.emplace(*rope, inverse);
+  }
 
   TokenRows rows(std::int64_t b, std::int64_t head, std::int64_t n) const {
     return {data_ + (b * batch_stride_ + n * stride_ + head * d_) * element_, stride_, bf16_};
@@ -95,7 +100,11 @@ class Rows {
     const TokenRows r = rows(b, head, n);
     return {r.data, r.stride, r.bf16};
   }
-  bool bf16() const { return bf16_; }
+  bool rotates() const { return factors_.has_value(); }
+  /// The angles of a head's tokens from n on.
+  HeadRotation rotation(std::int64_t head, std::int64_t n) const {
+    return {factors_->angles(), head * d_, n};
+  }
 
   /// Asks for rows that are used soon: those of a head lie too far apart for the processor to
   /// foresee them.
@@ -111,6 +120,7 @@ class Rows {
   char* data_;
   std::int64_t batch_stride_, stride_, d_, element_;
   bool bf16_;
+  std::optional<RopeFactors> factors_;
 };
 
 /// Calls body(first token, count) for the tiles of a task, while the rows of the next one come.
@@ -127,11 +137,15 @@ void for_each_tile(const Plan::Task& task, std::initializer_list<const Rows*> us
 }
 
 /// `count` <= kTile tokens as floats: in place, or as a copy in `buffer` (kTile * d floats), which
-/// bfloat16 needs, and tokens whose results take their place.
+/// bfloat16 and rotation need, and tokens whose results take their place.
 TokenTile float_tile(const Plan& plan, const Rows& x, const Plan::Task& task, std::int64_t n,
                      std::int64_t count, float* buffer, bool copies = false) {
   const ConstTokenRows rows = x.const_rows(task.b, task.head, n);
   const TokenTile copy{buffer, plan.d, count, plan.d};
+  if (x.rotates()) {
+    plan.kernel.read_rotated({rows, count, plan.d}, x.rotation(task.head, n), buffer);
+    return copy;
+  }
   if (rows.bf16) {
     plan.kernel.widen(rows, count, plan.d, buffer);
     return copy;
@@ -140,6 +154,18 @@ TokenTile float_tile(const Plan& plan, const Rows& x, const Plan::Task& task, st
   if (!copies) return {data, rows.stride, count, plan.d};
   plan.kernel.write(data, rows.stride, count, plan.d, {buffer, plan.d, false});
   return copy;
+}
+
+/// Writes the gradients of `count` tokens, [count, padded].
+void write_gradients(const Plan& plan, const Rows& to, const Plan::Task& task, std::int64_t n,
+                     std::int64_t count, const float* gradients) {
+  const TokenRows rows = to.rows(task.b, task.head, n);
+  if (to.rotates()) {
+    plan.kernel.write_rotated({gradients, plan.padded, count, plan.d}, to.rotation(task.head, n),
+                              rows);
+  } else {
+    plan.kernel.write(gradients, plan.padded, count, plan.d, rows);
+  }
 }
 
 /// A matrix of contiguous-per-matrix weights [B, heads, d, d] whose batch stride may be 0.
@@ -195,13 +221,13 @@ float slope(const Plan& plan) {
 }  // namespace
 
 GatedLinearStep gated_linear_step(const at::Tensor& k, const at::Tensor& v, const at::Tensor& w1,
-                                  const at::Tensor& w2) {
+                                  const at::Tensor& w2, const RopeTable* rope) {
   const Plan plan(k, w1);
   if (plan.tokens == 0)
     return {w1.clone(at::MemoryFormat::Contiguous), w2.clone(at::MemoryFormat::Contiguous),
             at::zeros_like(w1, at::MemoryFormat::Contiguous),
             at::zeros_like(w2, at::MemoryFormat::Contiguous)};
-  const Rows keys(k, plan.d), values(v, plan.d);
+  const Rows keys(k, plan.d, rope), values(v, plan.d);
   PartialSums sums(plan);
   plan.for_each_task(4 * plan.d * plan.d, [&](const Plan::Task& task) {
     float* packed = thread_scratch(plan.packed_size + kTile * (plan.pair + plan.d));
@@ -240,7 +266,8 @@ GatedLinearStepGradients gated_linear_step_backward(const GatedLinearStepSaved& 
     plan.kernel.clip_backward(
         {matrix(saved.g2, b, head), matrix(dout2, b, head), plan.d, matrix(dg2, b, head)});
   });
-  const Rows keys(saved.k, plan.d), values(saved.v, plan.d), dkeys(dk, plan.d), dvalues(dv, plan.d);
+  const Rows keys(saved.k, plan.d, saved.rope), dkeys(dk, plan.d, saved.rope, true);
+  const Rows values(saved.v, plan.d), dvalues(dv, plan.d);
   PartialSums sums(plan);
   plan.for_each_task(16 * plan.d * plan.d, [&](const Plan::Task& task) {
     float* weights = thread_scratch(2 * plan.packed_size + 2 * plan.transposed_size +
@@ -268,7 +295,7 @@ GatedLinearStepGradients gated_linear_step_backward(const GatedLinearStepSaved& 
                                 dvalues.rows(task.b, task.head, n));
       plan.kernel.project_back(dp, gradients_back, count, plan.d, false, dkey);
       plan.kernel.project_back(dz, weights_back, count, plan.d, true, dkey);
-      plan.kernel.write(dkey, plan.padded, count, plan.d, dkeys.rows(task.b, task.head, n));
+      write_gradients(plan, dkeys, task, n, count, dkey);
       plan.kernel.accumulate(tile, dz, sum);
     });
   });
@@ -282,9 +309,9 @@ GatedLinearStepGradients gated_linear_step_backward(const GatedLinearStepSaved& 
 }
 
 void gated_linear_apply(const at::Tensor& q, const at::Tensor& w1, const at::Tensor& w2,
-                        const at::Tensor& out) {
+                        const RopeTable* rope, const at::Tensor& out) {
   const Plan plan(q, w1);
-  const Rows queries(q, plan.d), results(out, plan.d);
+  const Rows queries(q, plan.d, rope), results(out, plan.d);
   const bool in_place = out.is_alias_of(q);
   plan.for_each_task(2 * plan.d * plan.d, [&](const Plan::Task& task) {
     float* packed = thread_scratch(plan.packed_size + kTile * plan.d);
@@ -298,11 +325,12 @@ void gated_linear_apply(const at::Tensor& q, const at::Tensor& w1, const at::Ten
 }
 
 GatedLinearApplyGradients gated_linear_apply_backward(const at::Tensor& q, const at::Tensor& w1,
-                                                      const at::Tensor& w2,
-                                                      const at::Tensor& dout) {
+                                                      const at::Tensor& w2, const at::Tensor& dout,
+                                                      const RopeTable* rope) {
   const Plan plan(q, w1);
   const at::Tensor dq = at::empty(q.sizes(), q.options());
-  const Rows queries(q, plan.d), gradients(dout, plan.d), dqueries(dq, plan.d);
+  const Rows queries(q, plan.d, rope), dqueries(dq, plan.d, rope, true);
+  const Rows gradients(dout, plan.d);
   PartialSums sums(plan);
   plan.for_each_task(6 * plan.d * plan.d, [&](const Plan::Task& task) {
     float* packed = thread_scratch(plan.packed_size + plan.transposed_size +
@@ -320,7 +348,7 @@ GatedLinearApplyGradients gated_linear_apply_backward(const at::Tensor& q, const
       plan.kernel.project(tile, packed, y);
       plan.kernel.apply_backward(count, plan.d, gradients.const_rows(task.b, task.head, n), y);
       plan.kernel.project_back(y, back, count, plan.d, false, dquery);
-      plan.kernel.write(dquery, plan.padded, count, plan.d, dqueries.rows(task.b, task.head, n));
+      write_gradients(plan, dqueries, task, n, count, dquery);
       plan.kernel.accumulate(tile, y, sum);
     });
   });

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/ttt_gated_linear/cpu_kernel.h"
 
-#include "kernels/support/simd.h"
+#include "kernels/support/simd_rotate.h"
 #include "kernels/support/simd_transpose.h"
 
 namespace ttt::ops::TTT_ISA {
@@ -65,6 +65,47 @@ void widen_rows(const ConstTokenRows& rows, std::int64_t count, std::int64_t d, 
   for (std::int64_t t = 0; t < count; ++t, in += rows.stride, out += d)
     for (std::int64_t c = 0; c < d; c += kLanes)
       store_up_to(out + c, load_up_to(in + c, d - c), d - c);
+}
+
+/// Turns `count` tokens of d channels, by their row of the grid up to channel `split`, from there
+/// on by their column.
+template <typename From, typename To>
+TTT_INLINE void rotate_tokens(const From* in, std::int64_t in_stride, const HeadRotation& rotation,
+                              std::int64_t count, std::int64_t d, To* out,
+                              std::int64_t out_stride) {
+  const RopeAngles& a = rotation.angles;
+  const std::int64_t left = a.half - rotation.channel;
+  const std::int64_t split = left < 0 ? 0 : (left < d ? left : d);
+  std::int64_t row = rotation.token / a.width * a.half + rotation.channel;
+  const std::int64_t first_column = left < 0 ? -left : 0;
+  const std::int64_t end_column = first_column + a.width * a.half;
+  std::int64_t column = first_column + rotation.token % a.width * a.half;
+  for (std::int64_t t = 0; t < count; ++t, in += in_stride, out += out_stride) {
+    rotate(in, a.row_cosine + row, a.row_sine + row, split, out);
+    rotate(in + split, a.column_cosine + column, a.column_sine + column, d - split, out + split);
+    column += a.half;
+    if (column != end_column) continue;
+    column = first_column;
+    row += a.half;
+  }
+}
+
+void read_rotated(const ConstTokens& tokens, const HeadRotation& rotation, float* out) {
+  const auto& [rows, count, d] = tokens;
+  if (rows.bf16) {
+    rotate_tokens(static_cast<const Bf16*>(rows.data), rows.stride, rotation, count, d, out, d);
+  } else {
+    rotate_tokens(static_cast<const float*>(rows.data), rows.stride, rotation, count, d, out, d);
+  }
+}
+
+void write_rotated(const TokenTile& tile, const HeadRotation& rotation, const TokenRows& out) {
+  const auto& [data, stride, count, d] = tile;
+  if (out.bf16) {
+    rotate_tokens(data, stride, rotation, count, d, static_cast<Bf16*>(out.data), out.stride);
+  } else {
+    rotate_tokens(data, stride, rotation, count, d, static_cast<float*>(out.data), out.stride);
+  }
 }
 
 template <typename T>
@@ -348,8 +389,8 @@ void clip_backward(const ClipBackward& a) {
 
 extern const GatedLinearKernels gated_linear_kernels;
 const GatedLinearKernels gated_linear_kernels{
-    kLanes, pack,         pack_transposed, unpack,         widen_rows,
-    write,  project,      step_products,   accumulate,     finish,
-    apply,  project_back, step_backward,   apply_backward, clip_backward};
+    kLanes,        pack,         pack_transposed, unpack,         widen_rows,   read_rotated,
+    write_rotated, write,        project,         step_products,  accumulate,   finish,
+    apply,         project_back, step_backward,   apply_backward, clip_backward};
 
 }  // namespace ttt::ops::TTT_ISA

@@ -9,6 +9,8 @@
 // 2 * padded columns (padded = d rounded up to L). Products with a packed pair have the same
 // columns.
 
+#include "kernels/rope_2d/cpu_kernel.h"
+
 #include <cstdint>
 
 namespace ttt::ops {
@@ -32,6 +34,18 @@ struct ConstTokenRows {
   const void* data;
   std::int64_t stride;
   bool bf16;
+};
+
+/// `count` of them, d channels each.
+struct ConstTokens {
+  ConstTokenRows rows;
+  std::int64_t count, d;
+};
+
+/// Where a head's tokens lie in the grid: its first channel, and the first token.
+struct HeadRotation {
+  RopeAngles angles;
+  std::int64_t channel, token;
 };
 
 /// Packed values of one head that the clipped step joins, and where its results go ([d, d] each).
@@ -67,6 +81,10 @@ struct GatedLinearKernels {
   void (*unpack)(const float* packed, std::int64_t d, float* a, float* b);
   /// Converts bfloat16 rows to float rows d apart.
   void (*widen)(const ConstTokenRows& rows, std::int64_t count, std::int64_t d, float* out);
+  /// The rows rotated, as the floats that their dtype can hold, d apart.
+  void (*read_rotated)(const ConstTokens& tokens, const HeadRotation& rotation, float* out);
+  /// Writes a tile rotated; it is rounded to the rows' dtype before and after.
+  void (*write_rotated)(const TokenTile& tile, const HeadRotation& rotation, const TokenRows& out);
   /// Writes `count` float rows (`stride` apart) to rows of the tensor's dtype.
   void (*write)(const float* data, std::int64_t stride, std::int64_t count, std::int64_t d,
                 const TokenRows& out);

@@ -42,6 +42,13 @@ std::pair<at::Tensor, at::Tensor> alike(const at::Tensor& w1, const at::Tensor& 
   return {w1.contiguous(), w2.contiguous()};
 }
 
+RopeAngles angles(const RopeTable* rope) {
+  if (rope == nullptr) return {};
+  return {rope->row_cos.const_data_ptr<float>(),    rope->row_sin.const_data_ptr<float>(),
+          rope->column_cos.const_data_ptr<float>(), rope->column_sin.const_data_ptr<float>(),
+          static_cast<int>(rope->width()),          static_cast<int>(rope->channels() / 4)};
+}
+
 at::Tensor new_matrices(const GatedLinearSizes& sizes, const at::Tensor& like) {
   return at::empty({sizes.batch, sizes.heads, sizes.width, sizes.width}, like.options());
 }
@@ -53,7 +60,7 @@ std::vector<at::ScalarType> gated_linear_dtypes() {
 }
 
 GatedLinearStep gated_linear_step(const at::Tensor& k, const at::Tensor& v, const at::Tensor& w1,
-                                  const at::Tensor& w2) {
+                                  const at::Tensor& w2, const RopeTable* rope) {
   const GatedLinearSizes sizes = sizes_of(k, w1);
   const GatedLinearStep step{new_matrices(sizes, w1), new_matrices(sizes, w1),
                              new_matrices(sizes, w1), new_matrices(sizes, w1)};
@@ -67,6 +74,7 @@ GatedLinearStep gated_linear_step(const at::Tensor& k, const at::Tensor& v, cons
   launch.weights = pair(first, second);
   launch.new_weights = output_pair(step.w1, step.w2);
   launch.gradients = output_pair(step.g1, step.g2);
+  launch.rope = angles(rope);
   launch.workspace = workspace.mutable_data_ptr<float>();
   run_on_stream(kOp, k, [&](const Stream& stream) { launch_gated_linear_step(launch, stream); });
   return step;
@@ -92,6 +100,7 @@ GatedLinearStepGradients gated_linear_step_backward(const GatedLinearStepSaved& 
   launch.dk = output(result.dk);
   launch.dv = output(result.dv);
   launch.d_weights = output_pair(result.dw1, result.dw2);
+  launch.rope = angles(saved.rope);
   launch.workspace = workspace.mutable_data_ptr<float>();
   run_on_stream(kOp, saved.k,
                 [&](const Stream& stream) { launch_gated_linear_step_backward(launch, stream); });
@@ -99,7 +108,7 @@ GatedLinearStepGradients gated_linear_step_backward(const GatedLinearStepSaved& 
 }
 
 void gated_linear_apply(const at::Tensor& q, const at::Tensor& w1, const at::Tensor& w2,
-                        const at::Tensor& out) {
+                        const RopeTable* rope, const at::Tensor& out) {
   const auto [first, second] = alike(w1, w2);
   GatedLinearApplyLaunch launch;
   launch.type = data_type(q);
@@ -107,12 +116,13 @@ void gated_linear_apply(const at::Tensor& q, const at::Tensor& w1, const at::Ten
   launch.q = input(q);
   launch.weights = pair(first, second);
   launch.out = output(out);
+  launch.rope = angles(rope);
   run_on_stream(kOp, q, [&](const Stream& stream) { launch_gated_linear_apply(launch, stream); });
 }
 
 GatedLinearApplyGradients gated_linear_apply_backward(const at::Tensor& q, const at::Tensor& w1,
-                                                      const at::Tensor& w2,
-                                                      const at::Tensor& dout) {
+                                                      const at::Tensor& w2, const at::Tensor& dout,
+                                                      const RopeTable* rope) {
   const GatedLinearSizes sizes = sizes_of(q, w1);
   const GatedLinearApplyGradients result{at::empty(q.sizes(), q.options()), new_matrices(sizes, w1),
                                          new_matrices(sizes, w1)};
@@ -126,6 +136,7 @@ GatedLinearApplyGradients gated_linear_apply_backward(const at::Tensor& q, const
   launch.dout = input(dout);
   launch.dq = output(result.dq);
   launch.d_weights = output_pair(result.dw1, result.dw2);
+  launch.rope = angles(rope);
   launch.workspace = workspace.mutable_data_ptr<float>();
   run_on_stream(kOp, q,
                 [&](const Stream& stream) { launch_gated_linear_apply_backward(launch, stream); });

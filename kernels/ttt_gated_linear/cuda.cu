@@ -121,6 +121,7 @@ void launch_gated_linear_step(const GatedLinearStepLaunch& arguments, const Stre
   const GatedLinearSizes& sizes = arguments.sizes;
   GatedProblem problem = make_problem(sizes, sums_chunk(sizes));
   problem.x = arguments.k;
+  problem.rope = arguments.rope;
   problem.y = arguments.v;
   problem.matrices[0] = arguments.weights;
   GatedSums sums{};
@@ -144,6 +145,7 @@ void launch_gated_linear_step_backward(const GatedLinearStepBackwardLaunch& argu
   const std::int64_t elements = matrices(sizes) * sizes.width * sizes.width;
   GatedProblem problem = make_problem(sizes, sums_chunk(sizes));
   problem.x = arguments.k;
+  problem.rope = arguments.rope;
   problem.y = arguments.v;
   problem.out = arguments.dv;
   GatedSums factors{};
@@ -181,6 +183,7 @@ void launch_gated_linear_apply(const GatedLinearApplyLaunch& arguments, const St
   const GatedLinearSizes& sizes = arguments.sizes;
   GatedProblem problem = make_problem(sizes, token_chunk(sizes));
   problem.x = arguments.q;
+  problem.rope = arguments.rope;
   problem.out = arguments.out;
   problem.matrices[0] = arguments.weights;
   with_kernel(arguments.type, sizes.width, [&](auto element, auto depth) {
@@ -200,6 +203,7 @@ void launch_gated_linear_apply_backward(const GatedLinearApplyBackwardLaunch& ar
   const GatedLinearSizes& sizes = arguments.sizes;
   GatedProblem problem = make_problem(sizes, sums_chunk(sizes));
   problem.x = arguments.q;
+  problem.rope = arguments.rope;
   problem.y = arguments.dout;
   problem.matrices[0] = arguments.weights;
   GatedSums sums{};

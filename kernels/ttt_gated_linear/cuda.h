@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "kernels/support/cuda_types.h"
+#include "kernels/rope_2d/cuda.h"
 
 namespace ttt::ops::cuda {
 
@@ -43,6 +43,7 @@ struct GatedLinearStepLaunch {
   TokenInput k, v;
   MatrixPair weights;
   MatrixPairOutput new_weights, gradients;
+  RopeAngles rope;             ///< of k; heads are of even width then
   float* workspace = nullptr;  ///< gated_linear_workspace(sizes) floats
 };
 void launch_gated_linear_step(const GatedLinearStepLaunch& launch, const Stream& stream);
@@ -55,6 +56,7 @@ struct GatedLinearStepBackwardLaunch {
   MatrixPair d_new_weights;       ///< one per sample
   TokenOutput dk, dv;
   MatrixPairOutput d_weights;  ///< per sample, whatever the weights' batch stride
+  RopeAngles rope;
   float* workspace = nullptr;  ///< gated_linear_backward_workspace(sizes) floats
 };
 void launch_gated_linear_step_backward(const GatedLinearStepBackwardLaunch& launch,
@@ -66,6 +68,7 @@ struct GatedLinearApplyLaunch {
   TokenInput q;
   MatrixPair weights;
   TokenOutput out;
+  RopeAngles rope;
 };
 void launch_gated_linear_apply(const GatedLinearApplyLaunch& launch, const Stream& stream);
 
@@ -77,6 +80,7 @@ struct GatedLinearApplyBackwardLaunch {
   TokenInput dout;
   TokenOutput dq;
   MatrixPairOutput d_weights;  ///< per sample
+  RopeAngles rope;
   float* workspace = nullptr;  ///< gated_linear_workspace(sizes) floats
 };
 void launch_gated_linear_apply_backward(const GatedLinearApplyBackwardLaunch& launch,

@@ -115,7 +115,7 @@ __global__ void __launch_bounds__(kGatedThreads, kGatedBlocks<kDepth>)
     __syncthreads();
     load_rows<kTileTokens, kDepth>(Shared::x(), 0, block.row<T>(problem, problem.x, start),
                                    {rows, problem.width, problem.x.strides.token, problem.vectors},
-                                   whole_block());
+                                   whole_block(), Rotation<1>(problem, block, start));
     // Y lies where R2 will: every element is replaced by the thread that read it.
     load_rows<kTileTokens, kColumns>(
         Shared::activation(1), 0, block.row<T>(problem, problem.y, start) + first_column,
@@ -181,7 +181,7 @@ __global__ void __launch_bounds__(kGatedThreads, kGatedBlocks<kDepth>)
     const int rows = min(end - start, kWarpTokens);
     load_rows<kWarpTokens, kDepth>(Shared::x(), first, block.row<T>(problem, problem.x, start),
                                    {rows, problem.width, problem.x.strides.token, problem.vectors},
-                                   own_warp());
+                                   own_warp(), Rotation<1>(problem, block, start));
     __syncwarp();
     GatedTile<T, kColumns> z[2];
     project<Shared>(z, first, kDepth);
@@ -230,7 +230,8 @@ __global__ void __launch_bounds__(kGatedThreads, kGatedBlocks<kDepth>)
       if (first_column == 0)
         load_rows<kWarpTokens, kDepth>(
             Shared::x(), first, block.row<T>(problem, problem.x, start + first),
-            {rows, problem.width, problem.x.strides.token, problem.vectors}, own_warp());
+            {rows, problem.width, problem.x.strides.token, problem.vectors}, own_warp(),
+            Rotation<1>(problem, block, start + first));
       load_rows<kWarpTokens, kColumns>(
           Shared::activation(0), first,
           block.row<T>(problem, problem.y, start + first) + first_column,
@@ -253,7 +254,7 @@ __global__ void __launch_bounds__(kGatedThreads, kGatedBlocks<kDepth>)
     __syncwarp();
     store_rows<kDepth>(block.row<T>(problem, problem.out, start + first), Shared::x(), first,
                        {rows, problem.width, problem.out.strides.token, problem.vectors},
-                       own_warp());
+                       own_warp(), Rotation<-1>(problem, block, start + first));
   }
 }
 

@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: The ttt authors
 // SPDX-License-Identifier: Apache-2.0
+#include "kernels/rope_2d/backends.h"
 #include "kernels/ttt_gated_linear/backends.h"
 
 #include <ATen/ATen.h>
@@ -25,6 +26,14 @@ double silu_curvature(double z) {
 
 at::Tensor in_double(const at::Tensor& tensor) {
   return tensor.to(at::kDouble).contiguous();
+}
+
+/// x as the op sees it: rotated where there is a table. The inverse turns its gradient back.
+at::Tensor rotated(const at::Tensor& x, const RopeTable* rope, bool inverse = false) {
+  if (rope == nullptr) return x;
+  at::Tensor out = at::empty(x.sizes(), x.options());
+  rope_2d(x, *rope, inverse, out);
+  return out;
 }
 
 struct Sizes {
@@ -114,8 +123,9 @@ struct TokenBackward {
 }  // namespace
 
 GatedLinearStep gated_linear_step(const at::Tensor& k, const at::Tensor& v, const at::Tensor& w1,
-                                  const at::Tensor& w2) {
-  const at::Tensor kd = in_double(k), vd = in_double(v), w1d = in_double(w1), w2d = in_double(w2);
+                                  const at::Tensor& w2, const RopeTable* rope) {
+  const at::Tensor kd = in_double(rotated(k, rope)), vd = in_double(v), w1d = in_double(w1),
+                   w2d = in_double(w2);
   const Sizes sizes(k, w1);
   const std::int64_t d = sizes.d;
   const at::Tensor g1 = at::zeros_like(w1d), g2 = at::zeros_like(w1d);
@@ -148,7 +158,7 @@ GatedLinearStep gated_linear_step(const at::Tensor& k, const at::Tensor& v, cons
 GatedLinearStepGradients gated_linear_step_backward(const GatedLinearStepSaved& saved,
                                                     const at::Tensor& dout1,
                                                     const at::Tensor& dout2) {
-  const at::Tensor kd = in_double(saved.k), vd = in_double(saved.v);
+  const at::Tensor kd = in_double(rotated(saved.k, saved.rope)), vd = in_double(saved.v);
   const at::Tensor w1d = in_double(saved.w1), w2d = in_double(saved.w2);
   const at::Tensor g1d = in_double(saved.g1), g2d = in_double(saved.g2);
   const at::Tensor d1 = in_double(dout1), d2 = in_double(dout2);
@@ -176,12 +186,12 @@ GatedLinearStepGradients gated_linear_step_backward(const GatedLinearStepSaved& 
     }
   }
   const at::ScalarType x = saved.k.scalar_type(), w = saved.w1.scalar_type();
-  return {dk.to(x), dv.to(x), dw1.to(w), dw2.to(w)};
+  return {rotated(dk.to(x), saved.rope, true), dv.to(x), dw1.to(w), dw2.to(w)};
 }
 
 void gated_linear_apply(const at::Tensor& q, const at::Tensor& w1, const at::Tensor& w2,
-                        const at::Tensor& out) {
-  const at::Tensor qd = in_double(q), w1d = in_double(w1), w2d = in_double(w2);
+                        const RopeTable* rope, const at::Tensor& out) {
+  const at::Tensor qd = in_double(rotated(q, rope)), w1d = in_double(w1), w2d = in_double(w2);
   const at::Tensor result = at::empty_like(qd);
   const Sizes sizes(q, w1);
   for (std::int64_t b = 0; b < sizes.batch; ++b)
@@ -197,9 +207,9 @@ void gated_linear_apply(const at::Tensor& q, const at::Tensor& w1, const at::Ten
 }
 
 GatedLinearApplyGradients gated_linear_apply_backward(const at::Tensor& q, const at::Tensor& w1,
-                                                      const at::Tensor& w2,
-                                                      const at::Tensor& dout) {
-  const at::Tensor qd = in_double(q), w1d = in_double(w1), w2d = in_double(w2);
+                                                      const at::Tensor& w2, const at::Tensor& dout,
+                                                      const RopeTable* rope) {
+  const at::Tensor qd = in_double(rotated(q, rope)), w1d = in_double(w1), w2d = in_double(w2);
   const at::Tensor doutd = in_double(dout);
   const at::Tensor dq = at::empty_like(qd), dw1 = at::zeros_like(w1d), dw2 = at::zeros_like(w2d);
   const Sizes sizes(qd, w1d);
@@ -227,7 +237,7 @@ GatedLinearApplyGradients gated_linear_apply_backward(const at::Tensor& q, const
       }
     }
   const at::ScalarType x = q.scalar_type(), w = w1.scalar_type();
-  return {dq.to(x), dw1.to(w), dw2.to(w)};
+  return {rotated(dq.to(x), rope, true), dw1.to(w), dw2.to(w)};
 }
 
 }  // namespace ttt::ops::reference

@@ -31,6 +31,7 @@ struct GatedProblem {
   TokenInput x;  // k or q
   TokenInput y;  // v or dout
   TokenOutput out;
+  RopeAngles rope;         // of x, and of its gradient
   MatrixPair matrices[2];  // w1, w2; and in the step's backward pass the gradients' factors
 };
 
@@ -126,11 +127,52 @@ struct Window {
   bool vectors;
 };
 
+/// What happens to values between global and shared memory: nothing.
+struct AsTheyAre {
+  template <typename T, int N>
+  __device__ __forceinline__ void operator()(Vector<T, N>&, int, int) const {}
+};
+
+/// Rotates the pairs of channels of a head's tokens; kSign -1 turns gradients back.
+template <int kSign>
+struct Rotation {
+  RopeAngles angles;
+  int first_pair;  // of the head, among those of a token
+  int width;       // channels of the head, an even number
+  int token;       // of row 0
+
+  __device__ __forceinline__ Rotation(const GatedProblem& problem, const GatedBlock& block,
+                                      int first_token)
+      : angles(problem.rope),
+        first_pair(block.head * problem.width / 2),
+        width(problem.width),
+        token(first_token) {}
+
+  template <typename T, int N>
+  __device__ __forceinline__ void operator()(Vector<T, N>& values, int row, int column) const {
+    if (angles.row_cos == nullptr) return;
+    const int y = (token + row) / angles.width, x = (token + row) % angles.width;
+#pragma unroll
+    for (int j = 0; j < N; j += 2) {
+      if (column + j >= width) return;
+      const int pair = first_pair + (column + j) / 2;
+      const bool on_rows = pair < angles.pairs;
+      const int entry = on_rows ? y * angles.pairs + pair : (x - 1) * angles.pairs + pair;
+      const float cosine = (on_rows ? angles.row_cos : angles.column_cos)[entry];
+      const float sine = kSign * (on_rows ? angles.row_sin : angles.column_sin)[entry];
+      const float u = to_float(values.data[j]), v = to_float(values.data[j + 1]);
+      values.data[j] = from_float<T>(u * cosine - v * sine);
+      values.data[j + 1] = from_float<T>(u * sine + v * cosine);
+    }
+  }
+};
+
 /// Fills [kRows, kColumns] of `to` from row `first` on; zeros outside the window, as far as the
-/// rows that a product reads.
-template <int kRows, int kColumns, typename T>
+/// rows that a product reads. `change` sees the values inside it, and their row and column.
+template <int kRows, int kColumns, typename T, typename Change = AsTheyAre>
 __device__ __forceinline__ void load_rows(const SharedMatrix<T, 1>& to, int first, const T* from,
-                                          const Window& window, Movers movers) {
+                                          const Window& window, Movers movers,
+                                          const Change& change = {}) {
   constexpr int kWidth = kVectorElements<T>;
   constexpr int kPerRow = kColumns / kWidth;
   const int rows = (window.rows + kWarpTokens - 1) / kWarpTokens * kWarpTokens;
@@ -147,21 +189,24 @@ __device__ __forceinline__ void load_rows(const SharedMatrix<T, 1>& to, int firs
         values.data[j] =
             row < window.rows && column + j < window.columns ? source[j] : from_float<T>(0);
     }
+    if (row < window.rows) change(values, row, column);
     store_vector<T, kWidth>(to.at(0, first + row, column), values);
   }
 }
 
-/// Writes the window from row `first` of `from`.
-template <int kColumns, typename T>
+/// Writes the window from row `first` of `from`, changed likewise.
+template <int kColumns, typename T, typename Change = AsTheyAre>
 __device__ __forceinline__ void store_rows(T* to, const SharedMatrix<T, 1>& from, int first,
-                                           const Window& window, Movers movers) {
+                                           const Window& window, Movers movers,
+                                           const Change& change = {}) {
   constexpr int kWidth = kVectorElements<T>;
   constexpr int kPerRow = kColumns / kWidth;
   for (int i = movers.index; i < window.rows * kPerRow; i += movers.count) {
     const int row = i / kPerRow, column = i % kPerRow * kWidth;
     if (column >= window.columns) continue;
     T* target = to + row * window.stride + column;
-    const Vector<T, kWidth> values = load_vector<T, kWidth>(from.at(0, first + row, column));
+    Vector<T, kWidth> values = load_vector<T, kWidth>(from.at(0, first + row, column));
+    change(values, row, column);
     if (window.vectors) {
       store_vector<T, kWidth>(target, values);
     } else {

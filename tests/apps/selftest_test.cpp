@@ -215,7 +215,7 @@ TEST(BrokenKernel, FailsAModelMadeOfIt) {
   const ProgramResult result =
       run_program({.arguments = {TTT_SELFTEST_BROKEN, "-q", "--model", "cifar10_hvit3", "--dtype",
                                  "fp32", "--format", "jsonl"},
-                   .environment = {{"SELFTEST_FAULT", "nan"}}});
+                   .environment = {{"SELFTEST_FAULT", "value"}}});
   EXPECT_EQ(result.code, 8) << result.err;
   EXPECT_TRUE(contains(result.err, "cifar10_hvit3, cpu ")) << result.err;
 }

@@ -157,16 +157,13 @@ void expect_golden(const WeightFile& file, const GoldenCase& c, Backend backend)
   const auto grid = [&](std::int64_t i) {
     return qkv.narrow(2, 3 * channels + i * d, d).unflatten(1, {c.height, c.width});
   };
-  if (c.rope) {
-    const RopeTable table = make_rope_table(c.height, c.width, channels);
-    rope_2d_out(part(0), table, part(0), backend);
-    rope_2d_out(part(1), table, part(1), backend);
-  }
+  const RopeTable table = make_rope_table(c.height, c.width, channels);
+  const RopeTable* rope = c.rope ? &table : nullptr;
   const InnerWeights weights = gated_linear_step(part(1), part(2), weight("w1", {1, c.heads, d, d}),
-                                                 weight("w2", {1, c.heads, d, d}), backend);
+                                                 weight("w2", {1, c.heads, d, d}), backend, rope);
   const at::Tensor kernels = depthwise_step(grid(1), grid(2), weight("w3", {d, 1, 3, 3}), backend);
   const at::Tensor joined = at::empty({c.batch, n, channels + d});
-  gated_linear_apply_out(part(0), weights, joined.narrow(2, 0, channels), backend);
+  gated_linear_apply_out(part(0), weights, joined.narrow(2, 0, channels), backend, rope);
   depthwise_apply_out(grid(0), kernels,
                       joined.narrow(2, channels, d).unflatten(1, {c.height, c.width}), backend);
   const at::Tensor out = at::linear(joined, weight("proj.weight", {channels, channels + d}),

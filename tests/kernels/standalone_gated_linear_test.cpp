@@ -3,7 +3,9 @@
 #include "kernels/ttt_gated_linear/cuda.h"
 #include "tests/kernels/standalone.h"
 
+#include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace ttt::test {
 namespace {
@@ -14,7 +16,13 @@ struct Case {
   std::int64_t batch, tokens, heads, width;
   bool sliced = false;  // activations between other channels, results too
   std::int64_t block_tokens = 0;
+  std::int64_t grid_width = 0;  // of tokens that are rotated; 0: none are
 };
+
+Case rotated(Case c, std::int64_t grid_width) {
+  c.grid_width = grid_width;
+  return c;
+}
 
 double sigmoid(double z) {
   return 1 / (1 + std::exp(-z));
@@ -128,6 +136,58 @@ HeadGradients step_backward(const Head& head, const std::vector<double>& dout1,
   return out;
 }
 
+/// A rotary table of quarter turns, which no rounding changes.
+class QuarterTurns {
+ public:
+  explicit QuarterTurns(const Case& c)
+      : width_(std::max<std::int64_t>(1, c.grid_width)),
+        pairs_(c.grid_width > 0 ? c.heads * c.width / 4 : 0),
+        row_(turns("row", (c.tokens + width_ - 1) / width_ * pairs_)),
+        column_(turns("column", width_ * pairs_)),
+        row_cos_(cosines(row_, 0)),
+        row_sin_(cosines(row_, 3)),
+        column_cos_(cosines(column_, 0)),
+        column_sin_(cosines(column_, 3)) {}
+
+  RopeAngles angles() const {
+    if (pairs_ == 0) return {};
+    return {row_cos_.floats(),    row_sin_.floats(),        column_cos_.floats(),
+            column_sin_.floats(), static_cast<int>(width_), static_cast<int>(pairs_)};
+  }
+  /// Turns the channels of one head's tokens, or turns them back.
+  void turn(std::vector<double>& x, std::int64_t head, std::int64_t channels, bool back) const {
+    if (pairs_ == 0) return;
+    for (std::size_t at = 0; at < x.size(); at += 2) {
+      const std::int64_t token = static_cast<std::int64_t>(at) / channels;
+      const std::int64_t pair = (head * channels + static_cast<std::int64_t>(at) % channels) / 2;
+      const int turns = pair < pairs_ ? row_[token / width_ * pairs_ + pair]
+                                      : column_[token % width_ * pairs_ + pair - pairs_];
+      for (int i = 0; i < (back ? 4 - turns : turns); ++i) {
+        std::swap(x[at], x[at + 1]);
+        x[at] = -x[at];
+      }
+    }
+  }
+
+ private:
+  static std::vector<int> turns(const char* name, std::int64_t count) {
+    std::vector<int> out;
+    for (const float value : made_up(name, count, DataType::float32, 2))
+      out.push_back(static_cast<int>(std::floor(value)) + 2);
+    return out;
+  }
+  /// Of the angles, after `more` further turns.
+  static DeviceArray cosines(const std::vector<int>& turns, int more) {
+    constexpr float kCosine[] = {1, 0, -1, 0};
+    std::vector<float> out;
+    for (const int turn : turns) out.push_back(kCosine[(turn + more) % 4]);
+    return DeviceArray(out);
+  }
+  std::int64_t width_, pairs_;
+  std::vector<int> row_, column_;
+  DeviceArray row_cos_, row_sin_, column_cos_, column_sin_;
+};
+
 /// Inputs of a case on host and device.
 class Problem {
  public:
@@ -138,6 +198,7 @@ class Problem {
         row_(c.heads * c.width + 2 * pad_),
         count_(c.batch * c.tokens * row_),
         matrix_(c.heads * c.width * c.width),
+        turns_(c),
         x_host(made_up("x", count_, type)),
         y_host(made_up("y", count_, type)),
         w1_host(made_up("w1", matrix_, DataType::float32, 0.5F)),
@@ -165,9 +226,16 @@ class Problem {
         out.x.push_back(x_host[at]);
         out.y.push_back(y_host[at]);
       }
+    turns_.turn(out.x, h, sizes.width, false);
     out.w1 = matrix_of(w1_host, 0, h);
     out.w2 = matrix_of(w2_host, 0, h);
     return out;
+  }
+  RopeAngles rope() const { return turns_.angles(); }
+  /// The gradient of what was read before it was turned.
+  std::vector<double> turned_back(std::vector<double> gradient, std::int64_t h) const {
+    turns_.turn(gradient, h, sizes.width, true);
+    return gradient;
   }
   std::vector<double> matrix_of(const std::vector<float>& all, std::int64_t b,
                                 std::int64_t h) const {
@@ -209,6 +277,7 @@ class Problem {
   DataType type_;
   std::int64_t pad_, row_;
   std::size_t count_, matrix_;
+  QuarterTurns turns_;
 
  public:
   std::vector<float> x_host, y_host, w1_host, w2_host;
@@ -231,6 +300,7 @@ TEST_P(GatedLinear, StepMatchesHostLoops) {
                             p.shared_weights(),
                             {new1.floats(), new2.floats()},
                             {g1.floats(), g2.floats()},
+                            p.rope(),
                             workspace.floats()},
                            {});
   const DeviceArray d1(made_up("d1", p.state_count(), DataType::float32));
@@ -248,6 +318,7 @@ TEST_P(GatedLinear, StepMatchesHostLoops) {
                                      p.output(dk),
                                      p.output(dv),
                                      {dw1.floats(), dw2.floats()},
+                                     p.rope(),
                                      more.floats()},
                                     {});
   for (std::int64_t b = 0; b < c.batch; ++b)
@@ -264,7 +335,7 @@ TEST_P(GatedLinear, StepMatchesHostLoops) {
       const HeadGradients expected =
           step_backward(head, p.matrix_of(d1.values(), b, h), p.matrix_of(d2.values(), b, h));
       p.check_tokens(dv, b, h, expected.dv, "dv");
-      p.check_tokens(dk, b, h, expected.dk, "dk");
+      p.check_tokens(dk, b, h, p.turned_back(expected.dk, h), "dk");
       p.check_matrix(dw1, b, h, expected.dw1, "dw1");
       p.check_matrix(dw2, b, h, expected.dw2, "dw2");
     }
@@ -277,7 +348,8 @@ TEST_P(GatedLinear, ApplyMatchesHostLoops) {
   const DeviceArray out(p.tokens_count(), type), dq(p.tokens_count(), type);
   const DeviceArray dw1(p.state_count()), dw2(p.state_count());
   const DeviceArray workspace(gated_linear_workspace(p.sizes));
-  launch_gated_linear_apply({type, p.sizes, p.input(p.x), p.shared_weights(), p.output(out)}, {});
+  launch_gated_linear_apply(
+      {type, p.sizes, p.input(p.x), p.shared_weights(), p.output(out), p.rope()}, {});
   launch_gated_linear_apply_backward({type,
                                       p.sizes,
                                       p.input(p.x),
@@ -285,6 +357,7 @@ TEST_P(GatedLinear, ApplyMatchesHostLoops) {
                                       p.input(p.y),
                                       p.output(dq),
                                       {dw1.floats(), dw2.floats()},
+                                      p.rope(),
                                       workspace.floats()},
                                      {});
   for (std::int64_t b = 0; b < c.batch; ++b)
@@ -298,7 +371,7 @@ TEST_P(GatedLinear, ApplyMatchesHostLoops) {
       head.gated(r1, r2);
       head.add_times_transposed(r1, head.w1, edq);
       head.add_times_transposed(r2, head.w2, edq);
-      p.check_tokens(dq, b, h, edq, "dq");
+      p.check_tokens(dq, b, h, p.turned_back(edq, h), "dq");
       p.check_matrix(dw1, b, h, head.sum(r1, 1), "dw1");
       p.check_matrix(dw2, b, h, head.sum(r2, 1), "dw2");
     }
@@ -312,7 +385,11 @@ INSTANTIATE_TEST_SUITE_P(
                                      Case{2, 9, 2, 13}, Case{1, 3, 2, 1}, Case{1, 40, 1, 128},
                                      Case{1, 18, 1, 100}, Case{1, 450, 1, 32},
                                      Case{1, 150, 1, 32, false, 256}, Case{1, 0, 2, 8},
-                                     Case{0, 4, 2, 8}, Case{1, 20, 0, 8})));
+                                     Case{0, 4, 2, 8}, Case{1, 20, 0, 8},
+                                     rotated({2, 12, 2, 16}, 4), rotated({1, 35, 3, 20, true}, 5),
+                                     rotated({1, 9, 1, 72}, 9), rotated({1, 150, 2, 10, true}, 15),
+                                     rotated({1, 1, 1, 4}, 1), rotated({1, 450, 1, 128}, 30),
+                                     rotated({0, 4, 1, 8}, 2))));
 
 TEST(GatedLinearLimits, TooWideHeadsAreRefused) {
   EXPECT_THROW(launch_gated_linear_apply({DataType::float32, {1, 1, 1, 129}, {}, {}, {}}, {}),

@@ -26,7 +26,8 @@
 #define TTT_ROPE "_ZN3ttt3ops3cpu7rope_2dERKN2at6TensorERKNS0_9RopeTableEbS5_"
 #define TTT_STEP "_ZN3ttt3ops3cpu14depthwise_stepERKN2at6TensorES5_S5_"
 #define TTT_APPLY "_ZN3ttt3ops3cpu15depthwise_applyERKN2at6TensorES5_S5_"
-#define TTT_BACKWARD "_ZN3ttt3ops3cpu27gated_linear_apply_backwardERKN2at6TensorES5_S5_S5_"
+#define TTT_BACKWARD \
+  "_ZN3ttt3ops3cpu27gated_linear_apply_backwardERKN2at6TensorES5_S5_S5_PKNS0_9RopeTableE"
 #define TTT_BASELINE "_ZN3ttt3ops8baseline20gated_linear_kernelsE"
 
 namespace ttt::ops {
@@ -46,9 +47,9 @@ DepthwiseStep step(const at::Tensor&, const at::Tensor&, const at::Tensor&) TTT_
 void real_apply(const at::Tensor&, const at::Tensor&, const at::Tensor&) TTT_REAL(TTT_APPLY);
 void apply(const at::Tensor&, const at::Tensor&, const at::Tensor&) TTT_WRAP(TTT_APPLY);
 GatedLinearApplyGradients real_backward(const at::Tensor&, const at::Tensor&, const at::Tensor&,
-                                        const at::Tensor&) TTT_REAL(TTT_BACKWARD);
+                                        const at::Tensor&, const RopeTable*) TTT_REAL(TTT_BACKWARD);
 GatedLinearApplyGradients backward(const at::Tensor&, const at::Tensor&, const at::Tensor&,
-                                   const at::Tensor&) TTT_WRAP(TTT_BACKWARD);
+                                   const at::Tensor&, const RopeTable*) TTT_WRAP(TTT_BACKWARD);
 extern const GatedLinearKernels real_baseline TTT_REAL(TTT_BASELINE);
 extern const GatedLinearKernels broken_baseline TTT_WRAP(TTT_BASELINE);
 
@@ -116,8 +117,8 @@ void apply(const at::Tensor& q, const at::Tensor& kernels, const at::Tensor& out
 
 /// Right outputs, wrong gradients.
 GatedLinearApplyGradients backward(const at::Tensor& q, const at::Tensor& w1, const at::Tensor& w2,
-                                   const at::Tensor& dout) {
-  GatedLinearApplyGradients result = real_backward(q, w1, w2, dout);
+                                   const at::Tensor& dout, const RopeTable* rope) {
+  GatedLinearApplyGradients result = real_backward(q, w1, w2, dout, rope);
   if (fault_is("backward")) result.dw1.mul_(1.001);
   return result;
 }
