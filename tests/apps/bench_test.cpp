@@ -7,8 +7,6 @@
 #include "tests/apps/result_effects.h"
 #include "tests/apps/run_program.h"
 #include "tests/support/paths.h"
-#include "vision/classifier.h"
-#include "vision/model_catalog.h"
 
 #include <gtest/gtest.h>
 
@@ -244,44 +242,6 @@ TEST(Bench, WhatNeedsTooMuchMemoryIsARowWithItsError) {
   EXPECT_TRUE(contains(all[1]["error"].get<std::string>(), "MiB"));
   EXPECT_EQ(all.back()["counts"]["failed"], 1);
   EXPECT_TRUE(contains(result.err, "hint: use a smaller --batch or --size")) << result.err;
-}
-
-/// Training holds every block's maps: a picture that is classified in little memory needs much.
-TEST(Bench, TrainingThatNeedsTooMuchMemoryIsRefused) {
-  const ProgramResult result = run_ttt({"bench", "-m", "vit3_t", "--size", "16384", "-b", "32",
-                                        "--pass", "training", "--format", "jsonl", "-q"});
-  EXPECT_EQ(result.code, 6) << result.err;
-  EXPECT_TRUE(contains(result.err, "MiB are free")) << result.err;
-}
-
-TEST(Bench, TrainingNeedsWhatIsEstimated) {
-  for (const auto& [name, side] : {std::pair{"vit3_t", 256}, {"hvit3_t", 160}})
-    for (const auto& [dtype, type] : {std::pair{"fp32", at::kFloat}, {"bf16", at::kBFloat16}}) {
-      SCOPED_TRACE(std::string(name) + " " + dtype);
-      const Json row =
-          jsonl_rows({"bench", "-m", name, "--size", std::to_string(side), "-b", "2", "--dtype",
-                      dtype, "--pass", "training", "-r", "1", "--warm-up", "1"})[0];
-      if (!row["memory_mib"].is_number()) GTEST_SKIP() << "this system doesn't tell";
-      const double estimate = static_cast<double>(vision::estimate_training_memory(
-                                  vision::find_preset(name).spec, 2, side, side, type)) /
-                              (1 << 20);
-      EXPECT_LE(row["memory_mib"].get<double>(), estimate);
-      EXPECT_GE(row["memory_mib"].get<double>(), 0.4 * estimate);
-    }
-}
-
-/// The reference computes in double.
-TEST(Bench, TheReferenceNeedsWhatIsEstimated) {
-  const Json row = jsonl_rows({"bench", "-m", "hvit3_t", "--size", "384", "--backend", "reference",
-                               "-r", "1", "--warm-up", "0"})[0];
-  if (!row["memory_mib"].is_number()) GTEST_SKIP() << "this system doesn't tell";
-  const auto estimate = [](std::int64_t side) {
-    return vision::estimate_memory(vision::find_preset("hvit3_t").spec, 1, side, side, at::kFloat,
-                                   ops::Backend::reference);
-  };
-  // The weights are there before the pass whose memory is measured.
-  const double pass = static_cast<double>(estimate(384) - estimate(0)) / (1 << 20);
-  EXPECT_LE(row["memory_mib"].get<double>(), pass);
 }
 
 TEST(Bench, AnInterruptedSubjectIsNotAFailedOne) {
