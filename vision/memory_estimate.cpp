@@ -149,16 +149,15 @@ std::int64_t estimate_training_memory(const ModelSpec& spec, std::int64_t batch,
   return std::visit(
       [&](const auto& config) {
         const std::int64_t parameters = parameter_elements(config);
-        // The parameters, two moments of each, and the copies that autocast makes.
+        // The parameters, their gradients, two moments, and the copies that autocast makes.
         const std::int64_t states =
-            parameters * (3 * kFloatBytes + (dtype == c10::ScalarType::Float ? 0 : bytes));
+            parameters * (4 * kFloatBytes + (dtype == c10::ScalarType::Float ? 0 : bytes));
         const std::int64_t pictures = 3 * width * height * (kFloatBytes + bytes);
         const std::int64_t kept =
             batch *
             (pictures + training_elements(config, width, height) * bytes +
              activation_elements(config, width, height) * (element_bytes(dtype, backend) - bytes));
-        // Gradients come as what was kept goes.
-        return states + std::max(kept, parameters * kFloatBytes);
+        return states + kept;
       },
       spec.config);
 }

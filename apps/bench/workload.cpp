@@ -80,6 +80,8 @@ struct TrainingStep {
   at::ScalarType dtype = at::kFloat;
 
   void run() {
+    // In the first pass, whose memory is measured: what the optimizer keeps is a part of training.
+    if (!optimizer) optimizer = training::make_optimizer(parameters, {});
     training::clear_gradients(parameters);
     at::Tensor loss;
     {
@@ -161,7 +163,6 @@ Workload Workshop::make_training(const Subject& subject) const {
   step->model->to(device_);
   step->model->train();
   step->parameters = training::trainable_parameters(*step->model);
-  step->optimizer = training::make_optimizer(step->parameters, {});
   step->images = made_up_pictures(subject).to(device_);
   step->targets = at::arange(subject.batch, at::kLong).remainder(spec.classes()).to(device_);
   step->context.backend = subject.backend;
