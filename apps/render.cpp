@@ -23,11 +23,12 @@ void forbid(bool both, const std::string& first, const std::string& second,
 void check_options(const RenderOptions& options) {
   const bool measured = !options.metrics.empty() || !options.tensors.empty() ||
                         !options.sheet.empty() || !options.save_state.empty();
-  TTT_CHECK(
-      !options.output.empty() || measured || options.dry_run || options.inner_report ||
-          !options.inner_plot.empty(),
-      usage, "there is nothing to write", "ttt render",
-      "name the result with --output, or ask for --metrics, --tensors, --sheet or --save-state");
+  const bool of_scene = !options.rig.empty() || !options.save_selection.empty();
+  TTT_CHECK(!options.output.empty() || measured || of_scene || options.dry_run ||
+                options.inner_report || !options.inner_plot.empty(),
+            usage, "there is nothing to write", "ttt render",
+            "name the result with --output, or ask for --metrics, --tensors, --sheet, "
+            "--save-state, --rig or --save-selection");
   forbid(options.overwrite && options.resume, "--overwrite", "--resume",
          "--resume goes on with the earlier result, --overwrite starts anew");
   TTT_CHECK(!options.resume || !options.output.empty(), usage, "--resume needs an --output",
@@ -60,7 +61,6 @@ void check_options(const RenderOptions& options) {
   TTT_CHECK(options.lpips_weights.empty() || compares, usage,
             "nothing is compared with the scene's pictures", "--lpips-weights",
             "add --metrics, or leave this out");
-  const bool of_scene = !options.rig.empty() || !options.save_selection.empty();
   TTT_CHECK(!of_scene || !options.input.empty(), usage, "this needs a scene",
             "--rig, --save-selection", "give the scene");
 }

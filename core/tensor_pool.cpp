@@ -8,6 +8,7 @@
 #include <c10/core/impl/alloc_cpu.h>
 
 #include <atomic>
+#include <mutex>
 #include <unistd.h>
 
 namespace ttt {
@@ -54,12 +55,12 @@ std::size_t physical_memory() {
 
 void use_tensor_pool() {
   if (kSanitized) return;
-  // Both live as long as the last tensor, which may be a static one.
-  static TensorPool* const pool = [] {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    // Both live as long as the last tensor, which may be a static one.
     pool_arena = new Arena(physical_memory());
-    return new TensorPool;
-  }();
-  c10::SetCPUAllocator(pool);
+    c10::SetCPUAllocator(new TensorPool);
+  });
 }
 
 void trim_tensor_pool() {

@@ -38,7 +38,7 @@ struct ClassifierOptions {
 c10::ScalarType parse_compute_dtype(std::string_view name);
 
 /// A ready-to-run image classifier: model, weights, pre-processing defaults and class names.
-/// run() may be called from one thread at a time.
+/// run() may be called from one thread at a time, copies included: they share what passes leave.
 class Classifier {
  public:
   /// Throws Error(weights) for a bad file, Error(usage) for an unknown preset or options that

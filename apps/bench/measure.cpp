@@ -34,10 +34,12 @@ double Samples::quantile(double part) const {
 }
 
 Samples measure(const std::function<void()>& pass, const MeasureOptions& options) {
-  for (std::int64_t i = 0; i < options.warm_up && !cancel_requested(); ++i) pass();
+  const std::int64_t warm_up =
+      options.warm_up > 0 ? std::max(options.warm_up, options.first_passes) : 0;
+  for (std::int64_t i = 0; i < warm_up && !cancel_requested(); ++i) pass();
   Samples samples;
   // Without a warm-up the first pass is part of what is asked for, so nothing may run before it.
-  if (options.warm_up > 0) {
+  if (warm_up > 0) {
     const double one = std::max(time_passes(pass, 1), 1e-9);
     samples.passes =
         std::clamp(static_cast<std::int64_t>(kShortestSample / one), std::int64_t{1}, kMostPasses);

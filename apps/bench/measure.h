@@ -11,6 +11,8 @@ namespace ttt::cli {
 struct MeasureOptions {
   std::int64_t warm_up = 3;
   std::int64_t repetitions = 10;
+  /// Passes that take longer than all later ones; a warm-up covers them, however short it is.
+  std::int64_t first_passes = 0;
 };
 
 /// Times of one pass, in seconds, ascending.

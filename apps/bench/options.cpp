@@ -85,7 +85,10 @@ void add_measuring(OptionTable& table, BenchOptions& options) {
   table.group("Measuring");
   add_device(table, options.device);
   add_cuda_graph(table, options.cuda_graph);
-  table.add_integer({.name = "warm-up", .value = "N", .help = "passes before the first sample"},
+  table.add_integer({.name = "warm-up",
+                     .value = "N",
+                     .help = "passes before the first sample, at least the three in which a GPU's "
+                             "graph is recorded; 0: the first pass is a sample"},
                     options.warm_up, {0, 100000});
   table.add_integer({.name = "repetitions",
                      .letter = 'r',

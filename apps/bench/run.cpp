@@ -13,7 +13,6 @@
 #include "core/cancel.h"
 #include "core/error.h"
 #include "core/log.h"
-#include "core/version.h"
 #include "kernels/support/cpu_isa.h"
 
 #include <ATen/Parallel.h>
@@ -94,7 +93,8 @@ Measurement BenchRun::measure_one(const Subject& subject) {
     roofline->sample();
   }
   const PeakMemory memory;
-  result.samples = measure(workload.pass, {options_.warm_up, options_.repetitions});
+  result.samples =
+      measure(workload.pass, {options_.warm_up, options_.repetitions, workload.first_passes});
   result.memory = memory.above_start();
   result.peak_memory = memory.peak();
   if (roofline != nullptr) {
@@ -136,7 +136,6 @@ Json BenchRun::describe() const {
 }
 
 Json BenchRun::summary(Clock::time_point start) const {
-  const BuildInfo& build = build_info();
   Json result{{"schema", kSchema}, {"status", "summary"}, {"command", "bench"}};
   result["counts"] = {{"total", plan_.subjects.size()},
                       {"ok", done_},
@@ -150,11 +149,7 @@ Json BenchRun::summary(Clock::time_point start) const {
                                    {"gflops", significant(gflops, 5)}});
   const std::chrono::duration<double, std::milli> elapsed = Clock::now() - start;
   result["total_time_ms"] = significant(elapsed.count(), 6);
-  result["version"] = build.version;
-  result["commit"] = build.commit;
-  result["libtorch"] = build.libtorch;
-  result["cuda"] = build.cuda;
-  result["host"] = describe_host();
+  result.update(describe_build());
   result.update(describe());
   return result;
 }

@@ -144,12 +144,13 @@ Workload Workshop::make_forward(const Subject& subject) {
   check_free_memory(subject, classifier_->spec(), device_);
   vision::ForwardContext context;
   context.backend = subject.backend;
+  const bool records = device_.is_cuda() && cuda_graph_ != CudaGraphMode::off;
   return {
       [classifier = classifier_, images = made_up_pictures(subject), context, device = device_] {
         classifier->run(images, context);
         synchronize(device);
       },
-      operations_of(subject, classifier_->spec())};
+      operations_of(subject, classifier_->spec()), 0, records ? GraphRunner::kPlainPasses + 1 : 0};
 }
 
 Workload Workshop::make_training(const Subject& subject) const {

@@ -17,9 +17,10 @@ class NovelViewShop;
 
 /// A subject with its tensors, ready to run.
 struct Workload {
-  std::function<void()> pass;  ///< returns when the result is there, on GPUs too
-  double operations = 0;       ///< floating-point operations of a pass; 0: not counted
-  double bytes = 0;            ///< that an ideal pass reads and writes; 0: not counted
+  std::function<void()> pass;     ///< returns when the result is there, on GPUs too
+  double operations = 0;          ///< floating-point operations of a pass; 0: not counted
+  double bytes = 0;               ///< that an ideal pass reads and writes; 0: not counted
+  std::int64_t first_passes = 0;  ///< that do more than the later ones
 };
 
 /// Makes workloads; keeps the last model, which a sweep asks for again.

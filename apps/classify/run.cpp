@@ -90,7 +90,7 @@ Json ClassifyRun::identity() const {
   Json result = describe(*setup_, options_);
   // These change speed, or the last bits at most; a cluster may mix them.
   for (const char* key : {"weights", "device", "device_reason", "backend", "deterministic",
-                          "threads", "batch", "workers"})
+                          "threads", "batch", "workers", "cuda_graph"})
     result.erase(key);
   if (!options_.random_weights) result.erase("seed");
   result["preprocess"].erase("origin");

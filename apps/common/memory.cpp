@@ -31,9 +31,14 @@ std::optional<std::int64_t> peak_resident() {
   return kibibytes ? std::optional(*kibibytes * 1024) : std::nullopt;
 }
 
-bool restart_peak() {
+/// What was freed, but is kept for later.
+void give_back_freed() {
   ::malloc_trim(0);
   trim_tensor_pool();
+}
+
+bool restart_peak() {
+  give_back_freed();
   std::ofstream file("/proc/self/clear_refs");
   file << "5";  // the kernel's code for the peak of the resident set
   return static_cast<bool>(file.flush());
@@ -48,6 +53,7 @@ nlohmann::ordered_json mebibytes(std::optional<std::int64_t> bytes) {
 }
 
 std::optional<std::int64_t> memory_available() {
+  give_back_freed();
   const std::optional<std::int64_t> kibibytes = number_in("/proc/meminfo", "MemAvailable:");
   if (!kibibytes) return std::nullopt;
   std::int64_t available = *kibibytes * 1024;

@@ -15,7 +15,7 @@ constexpr double kMebibyte = 1024.0 * 1024.0;
 nlohmann::ordered_json mebibytes(std::optional<std::int64_t> bytes);
 
 /// Bytes that can still be taken on this machine, or in this container, without swapping; nothing
-/// when unknown.
+/// when unknown. Gives free memory back to the system first, which would count as taken.
 std::optional<std::int64_t> memory_available();
 
 /// What the process held at most between two points in time.

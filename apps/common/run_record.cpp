@@ -41,12 +41,18 @@ std::string processor_name() {
 
 }  // namespace
 
-Json describe_host() {
+Json describe_build() {
+  const BuildInfo& build = build_info();
   utsname system{};
   ::uname(&system);
-  return {{"processor", processor_name()},
-          {"cores", std::thread::hardware_concurrency()},
-          {"system", fmt::format("{} {}", system.sysname, system.release)}};
+  return {{"version", build.version},
+          {"commit", build.commit},
+          {"libtorch", build.libtorch},
+          {"cuda", build.cuda},
+          {"host",
+           {{"processor", processor_name()},
+            {"cores", std::thread::hardware_concurrency()},
+            {"system", fmt::format("{} {}", system.sysname, system.release)}}}};
 }
 
 std::string run_record_path(const std::string& output) {
@@ -54,12 +60,11 @@ std::string run_record_path(const std::string& output) {
 }
 
 Json begin_run_record(const OptionTable& table) {
-  const BuildInfo& build = build_info();
-  return {
-      {"schema", kSchema},          {"program", "ttt"},         {"command", table.command()},
-      {"status", "running"},        {"version", build.version}, {"commit", build.commit},
-      {"libtorch", build.libtorch}, {"cuda", build.cuda},       {"started", utc_now()},
-      {"finished", nullptr},        {"host", describe_host()},  {"options", options_json(table)}};
+  Json record{
+      {"schema", kSchema}, {"program", "ttt"}, {"command", table.command()}, {"status", "running"}};
+  record.update(describe_build());
+  record.update({{"started", utc_now()}, {"finished", nullptr}, {"options", options_json(table)}});
+  return record;
 }
 
 void finish_run_record(Json& record, const std::string& output, const std::string& status) {

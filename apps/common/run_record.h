@@ -13,9 +13,9 @@ namespace ttt::cli {
 /// "<output>.run.json".
 std::string run_record_path(const std::string& output);
 
-/// Processor, cores and system: what explains speed and small differences in numbers; no names of
-/// people or machines.
-nlohmann::ordered_json describe_host();
+/// Version, commit, libraries, and the host's processor, cores and system: what explains speed and
+/// small differences in numbers; no names of people or machines.
+nlohmann::ordered_json describe_build();
 
 /// The part of a run record that any subcommand fills alike: program, version and commit, command,
 /// options with their origins, start time, host. The subcommand adds "weights", "device", "seed",

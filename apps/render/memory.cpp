@@ -18,7 +18,7 @@ namespace {
 /// What measuring LPIPS needs; its weights are there already.
 std::int64_t perceptual_bytes(const RenderSetup& setup) {
   return setup.perceptual
-             ? nvs::kPerceptualBytesPerPixel * setup.render_size.width * setup.render_size.height
+             ? nvs::perceptual_memory(setup.render_size.width, setup.render_size.height)
              : 0;
 }
 

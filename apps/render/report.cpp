@@ -43,6 +43,12 @@ std::string mean_line(const Json& scene) {
                      number_text(scene, "psnr_of_mean_error", 2));
 }
 
+/// Views that were reconstructed, or where nothing was, that would have been.
+std::size_t inputs_of(const Json& scene) {
+  const auto views = scene["input_views"].get<std::size_t>();
+  return views > 0 ? views : scene["inputs"].size();
+}
+
 /// For people: a line for each picture or movie, then what each scene came to.
 class TableRenderer : public ResultRenderer {
  public:
@@ -76,8 +82,7 @@ class TableRenderer : public ResultRenderer {
   std::string end(const Json& summary) override {
     std::string text = finish_rows();
     for (const Json& scene : summary["scenes"]) {
-      text += fmt::format("\n{}: {} inputs", printable(get_name(scene, "scene")),
-                          scene["input_views"].get<std::int64_t>());
+      text += fmt::format("\n{}: {} inputs", printable(get_name(scene, "scene")), inputs_of(scene));
       if (scene.contains("reconstruct_ms"))
         text +=
             fmt::format(", {} tokens reconstructed in {:.0f} ms",

@@ -79,8 +79,11 @@ void SceneRun::run() {
   const bool pictures = !paths_.output.empty() || !paths_.tensors.empty() ||
                         !paths_.metrics.empty() || !paths_.sheet.empty();
   if (!pictures) {
-    check_memory();
-    obtain_state();
+    // The rig and the selection are those of the scene alone.
+    if (!paths_.save_state.empty() || !paths_.inner_plot.empty() || options.inner_report) {
+      check_memory();
+      obtain_state();
+    }
     return write_files();
   }
   cameras_ = path_cameras(scene_ ? &*scene_ : nullptr,

@@ -10,7 +10,6 @@
 #include "core/cancel.h"
 #include "core/error.h"
 #include "core/log.h"
-#include "core/version.h"
 
 #include <ATen/Parallel.h>
 
@@ -47,7 +46,6 @@ Json describe(const SelftestPlan& plan, const SelftestOptions& options) {
 
 Json summary_of(const SelftestPlan& plan, const SelftestOptions& options,
                 const SelftestTally& tally, Clock::time_point start) {
-  const BuildInfo& build = build_info();
   const std::size_t total = plan.comparisons();
   Json result{{"schema", kSchema}, {"status", "summary"}, {"command", "selftest"}};
   result["passed"] = tally.failed() == 0 && tally.done() == total;
@@ -59,11 +57,7 @@ Json summary_of(const SelftestPlan& plan, const SelftestOptions& options,
   result["interrupted"] = tally.done() < total;
   const std::chrono::duration<double, std::milli> elapsed = Clock::now() - start;
   result["total_time_ms"] = significant(elapsed.count(), 6);
-  result["version"] = build.version;
-  result["commit"] = build.commit;
-  result["libtorch"] = build.libtorch;
-  result["cuda"] = build.cuda;
-  result["host"] = describe_host();
+  result.update(describe_build());
   result.update(describe(plan, options));
   return result;
 }

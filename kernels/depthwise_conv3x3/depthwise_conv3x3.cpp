@@ -171,6 +171,7 @@ void depthwise_conv3x3_rows(const DepthwiseConvRows& rows, const PackedDepthwise
   check_shape(kOp, "x", x, {out.size(0) + 2, out.size(1), channels});
   check_same_dtype(kOp, "out", out, x);
   check_output(kOp, out, {x});
+  check_apart(kOp, out, {x});
   TTT_CHECK(options.stride == 1 && rows.first >= 0 && rows.height > 0, usage,
             fmt::format("rows from {} on of grids of {} rows with stride {}", rows.first,
                         rows.height, options.stride),

@@ -28,8 +28,8 @@ at::Tensor depthwise_conv3x3(const at::Tensor& x, const at::Tensor& weight, cons
                              const DepthwiseConvOptions& options = {},
                              Backend backend = Backend::automatic);
 
-/// The parameters of a convolution, laid out once for many calls without gradients. Later changes
-/// of the tensors it was made from don't reach it.
+/// The parameters of a convolution, laid out once for many calls without gradients. The tensors it
+/// was made from must not change in place afterwards: some of them are copied, others shared.
 class PackedDepthwiseConv {
  public:
   PackedDepthwiseConv() = default;

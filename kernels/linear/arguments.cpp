@@ -4,6 +4,7 @@
 
 #include <ATen/ATen.h>
 #include <ATen/autocast_mode.h>
+#include <c10/util/accumulate.h>
 
 namespace ttt::ops {
 namespace {
@@ -14,10 +15,11 @@ constexpr std::string_view kOp = kLinear;
 
 at::Tensor as_rows(const at::Tensor& x) {
   if (x.dim() == 2) return with_contiguous_rows(x);
-  std::int64_t rows = 1;
-  for (const std::int64_t size : x.sizes().slice(0, static_cast<std::size_t>(x.dim() - 1)))
-    rows *= size;
-  return with_contiguous_rows(x.reshape({rows, x.size(-1)}));
+  return with_contiguous_rows(x.reshape({row_count(x), x.size(-1)}));
+}
+
+std::int64_t row_count(const at::Tensor& x) {
+  return c10::multiply_integers(x.sizes().slice(0, static_cast<std::size_t>(x.dim() - 1)));
 }
 
 at::Tensor prepared_bias(const at::Tensor& bias, const at::Tensor& x) {

@@ -24,6 +24,7 @@ at::Tensor as_rows(const at::Tensor& x);
 at::Tensor prepared_bias(const at::Tensor& bias, const at::Tensor& x);
 std::optional<at::Tensor> as_optional(const at::Tensor& tensor);
 
+std::int64_t row_count(const at::Tensor& x);
 std::vector<std::int64_t> result_shape(const at::Tensor& x, std::int64_t out);
 at::ScalarType result_dtype(const at::Tensor& x, const LinearFusion& fusion);
 

@@ -167,6 +167,14 @@ Backend prepare_packed(const at::Tensor& x, const PackedLinear& map, const Linea
       {x, map.weight(), map.bias(), fusion.residual, fusion.norm.weight, fusion.norm.bias});
 }
 
+/// Whether both have their elements in the same places.
+bool same_places(const at::Tensor& a, const at::Tensor& b) {
+  if (a.const_data_ptr() != b.const_data_ptr() || a.sizes() != b.sizes()) return false;
+  for (std::int64_t i = 0; i < a.dim(); ++i)
+    if (a.size(i) > 1 && a.stride(i) != b.stride(i)) return false;
+  return true;
+}
+
 /// A given output as [rows, out], checked.
 at::Tensor output_rows(const at::Tensor& x, std::int64_t columns, const LinearFusion& fusion,
                        const at::Tensor& out, Backend requested) {
@@ -175,6 +183,9 @@ at::Tensor output_rows(const at::Tensor& x, std::int64_t columns, const LinearFu
             "pass an output in the dtype of x, or of the residual");
   check_like_result("out", out, x, columns);
   check_output(kOp, out, {x});
+  check_apart(kOp, out, {x, fusion.norm.weight, fusion.norm.bias});
+  if (fusion.residual.defined() && !same_places(out, fusion.residual))
+    check_apart(kOp, out, {fusion.residual});
   resolve(linear_support(), requested, {x, out});  // both on one device
   at::Tensor rows = as_rows(out);
   TTT_CHECK(rows.is_alias_of(out), usage, "the output's rows are not evenly spaced",
@@ -216,8 +227,14 @@ LinearGradients linear_backward(const LinearSaved& saved, const at::Tensor& dout
                                 Backend requested) {
   const Backend backend = prepare_linear(saved.x, saved.weight, {}, {}, requested);
   check_like_result("dout", dout, saved.x, saved.weight.size(0));
-  resolve(linear_support(), requested, {saved.x, dout});  // both on one device
-  LinearGradients result = backward(backend, saved, dout, {});
+  LinearSaved given{saved.x, saved.weight, {}, saved.activation};
+  if (saved.activation != LinearActivation::none) {
+    check_shape(kOp, "before", saved.before, {row_count(saved.x), saved.weight.size(0)});
+    check_same_dtype(kOp, "before", saved.before, saved.x);
+    given.before = with_contiguous_rows(saved.before);
+  }
+  resolve(linear_support(), requested, {saved.x, dout, given.before});  // all on one device
+  LinearGradients result = backward(backend, given, dout, {});
   result.dweight = parameter_gradient(result.dweight, saved.weight);
   result.dbias = result.dbias.to(saved.weight.scalar_type());
   return result;
@@ -252,6 +269,7 @@ void linear_out(const at::Tensor& x, const at::Tensor& weight, const LinearFusio
                 const at::Tensor& out, Backend requested) {
   const Backend backend = prepare_linear(x, weight, {}, fusion, requested);
   check_output(kOp, out, {x, weight, fusion.residual, fusion.norm.weight, fusion.norm.bias});
+  check_apart(kOp, out, {weight});
   const at::Tensor rows = output_rows(x, weight.size(0), fusion, out, requested);
   LinearTail tail{{}, fusion.activation, {}, {}};
   if (fusion.residual.defined()) tail.residual = as_rows(fusion.residual);

@@ -37,8 +37,8 @@ struct LinearFusion {
 at::Tensor linear(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias = {},
                   const LinearFusion& fusion = {}, Backend backend = Backend::automatic);
 
-/// The parameters of a linear map, laid out once for many calls without gradients. Later changes of
-/// the tensors it was made from don't reach it.
+/// The parameters of a linear map, laid out once for many calls without gradients. The tensors it
+/// was made from must not change in place afterwards: some of them are copied, others shared.
 class PackedLinear {
  public:
   PackedLinear() = default;
@@ -66,7 +66,8 @@ at::Tensor linear(const at::Tensor& x, const PackedLinear& map, const LinearFusi
                   Backend backend = Backend::automatic);
 
 /// Writes into `out` [..., out], whose rows are evenly spaced; it has the dtype of x, or of the
-/// residual, and may be the residual itself. Throws Error(usage) when gradients would be recorded.
+/// residual, and may be the residual itself, but must not overlap what else is read. Throws
+/// Error(usage) when gradients would be recorded.
 void linear_out(const at::Tensor& x, const PackedLinear& map, const LinearFusion& fusion,
                 const at::Tensor& out, Backend backend = Backend::automatic);
 

@@ -50,6 +50,17 @@ void check_output(std::string_view op, const at::Tensor& out,
             "use the form that returns its result, or at::NoGradGuard");
 }
 
+void check_apart(std::string_view op, const at::Tensor& out,
+                 std::initializer_list<at::Tensor> inputs) {
+  for (const at::Tensor& input : inputs) {
+    if (!input.defined()) continue;
+    const at::MemOverlapStatus status = at::get_overlap_status(out, input);
+    TTT_CHECK(status != at::MemOverlapStatus::Full && status != at::MemOverlapStatus::Partial,
+              usage, "the output shares memory with an input", std::string(op),
+              "pass an output of its own");
+  }
+}
+
 at::Tensor with_contiguous_rows(const at::Tensor& tensor) {
   const bool contiguous = tensor.dim() == 0 || tensor.size(-1) <= 1 || tensor.stride(-1) == 1;
   return contiguous ? tensor : tensor.contiguous();

@@ -28,6 +28,11 @@ void check_same_dtype(std::string_view op, std::string_view name, const at::Tens
 void check_output(std::string_view op, const at::Tensor& out,
                   std::initializer_list<at::Tensor> inputs);
 
+/// Throws Error(usage) where `out` lies in the memory of an input, as far as that can be told: of
+/// slices with gaps it can't.
+void check_apart(std::string_view op, const at::Tensor& out,
+                 std::initializer_list<at::Tensor> inputs);
+
 /// The tensor itself if its last dimension is contiguous, else a contiguous copy.
 at::Tensor with_contiguous_rows(const at::Tensor& tensor);
 

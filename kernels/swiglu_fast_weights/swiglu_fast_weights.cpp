@@ -198,6 +198,7 @@ void swiglu_apply_out(const at::Tensor& q, const SwigluMatrices& weights, const 
   check_shape(kOp, "out", out, {q.size(0), q.size(1), q.size(2)});
   check_same_dtype(kOp, "out", out, q);
   check_output(kOp, out, {q, weights.w0, weights.w1, weights.w2});
+  check_apart(kOp, out, {q, weights.w0, weights.w1, weights.w2});
   const Backend backend = resolve(swiglu_fast_weights_support(), requested,
                                   {q, weights.w0, weights.w1, weights.w2, out});
   run_apply(backend, with_contiguous_rows(q), prepared_weights(weights, q), out);

@@ -210,6 +210,7 @@ void depthwise_apply_out(const at::Tensor& q, const at::Tensor& kernels, const a
   check_shape(kOp, "out", out, {q.size(0), q.size(1), q.size(2), q.size(3)});
   check_same_dtype(kOp, "out", out, q);
   check_output(kOp, out, {q, kernels});
+  check_apart(kOp, out, {q, kernels});
   choose(requested, {q, out});  // both on one device
   run_apply(a.backend, a.q, a.kernels, out);
 }

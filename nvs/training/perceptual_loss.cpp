@@ -16,6 +16,7 @@ constexpr int kLevels = 5;
 constexpr std::int64_t kSmallest = 16;
 /// Pixels whose features are in memory at once, some 2 kB each.
 constexpr std::int64_t kTilePixels = 1 << 16;
+constexpr std::int64_t kFloatBytes = 4;
 constexpr double kUnitEpsilon = 1e-10;
 constexpr const char* kHint =
     "give torchvision's vgg16 and LPIPS's vgg.pth (weights/v0.1), or one file with both";
@@ -71,6 +72,17 @@ struct PerceptualLoss::Names {
                        : fmt::format("net.slice{}.{}", place.slice, place.index);
   }
 };
+
+std::int64_t perceptual_memory(std::int64_t width, std::int64_t height) {
+  // Of both pictures the features and what unit() makes of them, the difference and its square.
+  const auto maps = [&](std::size_t level) {
+    return 6 * kFloatBytes * kChannels[level] * (width >> level) * (height >> level);
+  };
+  // Small pictures need less for their features than oneDNN for a copy of the largest weights.
+  const Place& largest = kPlaces.back();
+  const std::int64_t weights = 9 * kFloatBytes * largest.in * largest.out;
+  return std::max(maps(0), weights + maps(3));
+}
 
 void check_perceptual_size(std::int64_t width, std::int64_t height) {
   TTT_CHECK(width >= kSmallest && height >= kSmallest, usage,

@@ -64,8 +64,8 @@ class PerceptualLoss {
   std::string description_;
 };
 
-/// Memory that distances() takes beside weights and pictures: features of a pair at a time.
-constexpr std::int64_t kPerceptualBytesPerPixel = 2048;
+/// Bytes of tensors that distances() takes beside weights and pictures, a pair at a time.
+std::int64_t perceptual_memory(std::int64_t width, std::int64_t height);
 
 /// VGG16 halves pictures four times. Throws Error(usage) when nothing is left of this size.
 void check_perceptual_size(std::int64_t width, std::int64_t height);

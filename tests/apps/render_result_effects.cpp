@@ -63,7 +63,7 @@ void add_state(Effects& effects) {
   };
 }
 
-void add_results(Effects& effects) {
+void add_output(Effects& effects) {
   effects["output"] = [] {
     const auto rows = bench().rows({"-o", "out", "--overwrite"});
     EXPECT_EQ(rows[0]["file"], "out/0000.png");
@@ -100,6 +100,35 @@ void add_results(Effects& effects) {
     bench().rows({"-o", "large", "--render-size", "64x40", "--overwrite"});
     EXPECT_EQ(picture(bench() / "large/0000.png").width, 64);
   };
+  effects["overwrite"] = [] {
+    bench().rows({"-o", "once", "--overwrite"});
+    expect_error(bench().run({"ring", "-w", "tiny.safetensors", "--size", "32x24", "-o", "once"}),
+                 5, "exists", "--overwrite");
+    bench().rows({"-o", "once", "--overwrite"});
+  };
+  effects["resume"] = [] {
+    const Arguments run{"-o", "again", "--path", "orbit", "--frames", "4"};
+    const auto with = [&](const char* flag) {
+      Arguments all = run;
+      all.emplace_back(flag);
+      return all;
+    };
+    bench().rows(with("--overwrite"));
+    const std::string last = read_text_file(bench() / "again/0003.png");
+    fs::remove(bench() / "again/0002.png");
+    fs::remove(bench() / "again/0003.png");
+    const auto rows = bench().rows(with("--resume"));
+    ASSERT_EQ(rows.size(), 3U);
+    EXPECT_EQ(rows[0]["view"], 2);
+    EXPECT_EQ(read_text_file(bench() / "again/0003.png"), last);
+    EXPECT_EQ(bench().rows(with("--resume")).size(), 1U);
+    expect_error(bench().run({"ring", "-w", "tiny.safetensors", "--size", "32x24", "-o", "again",
+                              "--path", "orbit", "--frames", "5", "--resume"}),
+                 2, "can't resume", "--overwrite");
+  };
+}
+
+void add_files(Effects& effects) {
   effects["metrics"] = [] {
     const auto rows = bench().rows({"--metrics", "m.json", "--overwrite"});
     const Json metrics = Json::parse(read_text_file(bench() / "m.json"));
@@ -143,7 +172,13 @@ void add_results(Effects& effects) {
   };
   effects["rig"] = [] {
     bench().rows({"--rig", "rig.png", "--tensors", "r.safetensors", "--overwrite"});
-    EXPECT_GT(picture(bench() / "rig.png").width, 300);
+    const Image beside = picture(bench() / "rig.png");
+    EXPECT_GT(beside.width, 300);
+    // Alone it takes no reconstruction.
+    const Arguments alone{"--rig", "rig.png", "--save-selection", "rig.json", "--overwrite"};
+    EXPECT_FALSE(bench().summary(alone)["scenes"][0].contains("reconstruct_ms"));
+    EXPECT_EQ(picture(bench() / "rig.png").rgb, beside.rgb);
+    EXPECT_TRUE(fs::exists(bench() / "rig.json"));
   };
   effects["format"] = [] {
     const Arguments run{"ring",      "-w",     "tiny.safetensors", "--size",  "32x24",
@@ -156,32 +191,6 @@ void add_results(Effects& effects) {
     EXPECT_NE(text("table").find("mean PSNR"), std::string::npos);
     EXPECT_NE(text("csv").find("scene,view,status,psnr"), std::string::npos);
     EXPECT_TRUE(Json::parse(text("json")).contains("results"));
-  };
-  effects["overwrite"] = [] {
-    bench().rows({"-o", "once", "--overwrite"});
-    expect_error(bench().run({"ring", "-w", "tiny.safetensors", "--size", "32x24", "-o", "once"}),
-                 5, "exists", "--overwrite");
-    bench().rows({"-o", "once", "--overwrite"});
-  };
-  effects["resume"] = [] {
-    const Arguments run{"-o", "again", "--path", "orbit", "--frames", "4"};
-    const auto with = [&](const char* flag) {
-      Arguments all = run;
-      all.emplace_back(flag);
-      return all;
-    };
-    bench().rows(with("--overwrite"));
-    const std::string last = read_text_file(bench() / "again/0003.png");
-    fs::remove(bench() / "again/0002.png");
-    fs::remove(bench() / "again/0003.png");
-    const auto rows = bench().rows(with("--resume"));
-    ASSERT_EQ(rows.size(), 3U);
-    EXPECT_EQ(rows[0]["view"], 2);
-    EXPECT_EQ(read_text_file(bench() / "again/0003.png"), last);
-    EXPECT_EQ(bench().rows(with("--resume")).size(), 1U);
-    expect_error(bench().run({"ring", "-w", "tiny.safetensors", "--size", "32x24", "-o", "again",
-                              "--path", "orbit", "--frames", "5", "--resume"}),
-                 2, "can't resume", "--overwrite");
   };
 }
 
@@ -260,7 +269,8 @@ void add_running(Effects& effects) {
 
 void add_render_result_effects(Effects& effects) {
   add_state(effects);
-  add_results(effects);
+  add_output(effects);
+  add_files(effects);
   add_perceptual(effects);
   add_running(effects);
 }

@@ -6,6 +6,7 @@
 
 #include <ATen/ATen.h>
 #include <c10/core/Allocator.h>
+#include <c10/core/CPUAllocator.h>
 #include <c10/util/ThreadLocalDebugInfo.h>
 #include <gtest/gtest.h>
 
@@ -143,6 +144,16 @@ TEST(TensorPool, TensorsFromBeforeAndSmallOnesEndAsTheyBegan) {
   before = at::Tensor();
   trim_tensor_pool();
   EXPECT_EQ((large.narrow(0, 0, 3) + small).sum().item<double>(), 6.0);
+}
+
+TEST(TensorPool, LeavesALaterAllocatorInPlace) {
+  use_tensor_pool();
+  c10::Allocator* const pool = c10::GetCPUAllocator();
+  c10::SetCPUAllocator(c10::GetDefaultCPUAllocator());
+  use_tensor_pool();
+  c10::Allocator* const left = c10::GetCPUAllocator();
+  c10::SetCPUAllocator(pool);
+  EXPECT_EQ(left, c10::GetDefaultCPUAllocator());
 }
 
 #endif

@@ -4,6 +4,7 @@
 #include "kernels/linear/linear.h"
 
 #include "core/error.h"
+#include "kernels/linear/backends.h"
 #include "kernels/registry.h"
 #include "kernels/support/cpu_isa.h"
 #include "tests/kernels/parity.h"
@@ -119,6 +120,45 @@ TEST(LinearOut, RefusesUnevenRowsWrongTypesAndGradients) {
   const at::Tensor y = at::empty({3, 50, 70});
   expect_usage_error([&] { linear_out(t.x, t.weight.clone().requires_grad_(), {}, y); },
                      "no gradients");
+}
+
+TEST(LinearOut, RefusesToOverwriteWhatItReads) {
+  const at::Tensor square = case_tensor("square", {40, 40}, 0.2).to(at::kFloat);
+  const auto write = [&](const at::Tensor& x, const at::Tensor& weight, const at::Tensor& residual,
+                         const at::Tensor& out) {
+    linear_out(x, weight, {LinearActivation::none, residual}, out);
+    linear_out(x, PackedLinear(weight, {}, at::kFloat), {LinearActivation::none, residual}, out);
+  };
+  const at::Tensor stack = case_tensor("stack", {120, 40}).to(at::kFloat);
+  const at::Tensor x = stack.narrow(0, 0, 60), out = at::empty({60, 40});
+  const auto refused = [&](const at::Tensor& from, const at::Tensor& residual,
+                           const at::Tensor& to) {
+    expect_usage_error([&] { write(from, square, residual, to); }, "shares memory");
+  };
+  refused(x, {}, x);
+  refused(x, {}, stack.narrow(0, 30, 60));
+  refused(out, stack.narrow(0, 30, 60), x);  // not the residual itself
+  refused(out, x.view({40, 60}).t(), x);
+  expect_usage_error([&] { linear_out(x.narrow(0, 0, 40), square, {}, square); }, "shares memory");
+  write(x, square, {}, stack.narrow(0, 60, 60));  // beside each other
+  write(out.zero_(), square, x, x);
+}
+
+// It read beyond what a caller had kept.
+TEST(LinearBackward, RefusesOtherSumsThanThoseOfTheForwardPass) {
+  const Tensors4 t = tensors();
+  const at::Tensor dout = case_tensor("dout", {3, 50, 70}).to(at::kFloat);
+  const at::Tensor before = linear_forward(t.x, t.weight, t.bias, {kSilu}, Backend::cpu).second;
+  const auto backward = [&](const at::Tensor& given) {
+    return linear_backward({t.x, t.weight, given, kSilu}, dout, Backend::cpu);
+  };
+  for (const at::Tensor& wrong :
+       {at::Tensor(), before.narrow(0, 0, 100), before.narrow(1, 0, 69), before.view({3, 50, 70})})
+    expect_usage_error([&] { backward(wrong); }, "before");
+  expect_usage_error([&] { backward(before.to(at::kBFloat16)); }, "before");
+  // Any strides are fine.
+  const at::Tensor turned = before.t().contiguous().t();
+  EXPECT_TRUE(backward(turned).dx.equal(backward(before).dx));
 }
 
 TEST(LinearNorm, IsThatOfLayerNorm) {

@@ -3,39 +3,13 @@
 // The estimate against what LibTorch's allocator counts.
 #include "nvs/model/memory_estimate.h"
 #include "tests/nvs/model/model_support.h"
+#include "tests/support/tensor_peak.h"
 
-#include <ATen/record_function.h>
-#include <c10/core/Allocator.h>
-#include <c10/util/ThreadLocalDebugInfo.h>
 #include <gtest/gtest.h>
 #include <torch/torch.h>
 
-#include <algorithm>
-
 namespace ttt::test {
 namespace {
-
-/// Counts the bytes of tensors of this thread.
-class Counter : public c10::MemoryReportingInfoBase {
- public:
-  void reportMemoryUsage(void*, std::int64_t size, std::size_t, std::size_t, c10::Device) override {
-    current_ += size;
-    peak_ = std::max(peak_, current_);
-  }
-  bool memoryProfilingEnabled() const override { return true; }
-  std::int64_t peak() const { return peak_; }
-
- private:
-  std::int64_t current_ = 0, peak_ = 0;
-};
-
-template <typename F>
-std::int64_t peak_of(F f) {
-  const auto counter = std::make_shared<Counter>();
-  const c10::DebugInfoGuard guard(c10::DebugInfoKind::PROFILER_STATE, counter);
-  f();
-  return counter->peak();
-}
 
 struct MemoryCase {
   std::string name;
@@ -71,8 +45,8 @@ TEST_P(Memory, EstimateIsWithin15Percent) {
   const nvs::MemoryEstimate estimate = nvs::estimate_memory(
       c.config, {c.views, c.views, c.width, c.height, c.width, c.height}, c.options);
   nvs::FastWeightMap state;
-  const std::int64_t reconstruct = peak_of([&] { state = renderer.reconstruct(views); });
-  const std::int64_t render = peak_of([&] { renderer.render(state, views.cameras); });
+  const std::int64_t reconstruct = tensor_peak([&] { state = renderer.reconstruct(views); });
+  const std::int64_t render = tensor_peak([&] { renderer.render(state, views.cameras); });
   const auto near = [](std::int64_t estimated, std::int64_t measured) {
     const double ratio = static_cast<double>(estimated) / static_cast<double>(measured);
     EXPECT_GE(ratio, 0.85) << estimated << " estimated, measured " << measured;

@@ -6,6 +6,7 @@
 #include "tests/support/fill.h"
 #include "tests/support/lpips_weights.h"
 #include "tests/support/paths.h"
+#include "tests/support/tensor_peak.h"
 
 #include <gtest/gtest.h>
 #include <spdlog/fmt/fmt.h>
@@ -149,6 +150,16 @@ TEST_F(Perceptual, ManyPicturesAreTheMeanOfEach) {
   loss.loss(last, truth[2].unsqueeze(0)).backward();
   const at::Tensor difference = all.grad()[2] - last.grad()[0] / 3;
   EXPECT_LT(difference.norm().item<double>(), 1e-5 * all.grad()[2].norm().item<double>());
+}
+
+TEST_F(Perceptual, MemoryIsAsEstimated) {
+  const PerceptualLoss loss = load({"both"});
+  for (const auto& [width, height] : {std::pair{64, 64}, {256, 256}, {384, 192}}) {
+    const at::Tensor a = at::rand({1, 3, height, width}), b = at::rand({1, 3, height, width});
+    const auto measured = static_cast<double>(test::tensor_peak([&] { loss.distances(a, b); }));
+    const auto estimated = static_cast<double>(perceptual_memory(width, height));
+    EXPECT_NEAR(estimated, measured, 0.1 * measured) << width << "x" << height;
+  }
 }
 
 TEST_F(Perceptual, Bfloat16IsClose) {
