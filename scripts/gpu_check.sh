@@ -122,8 +122,11 @@ mode=check
 case ${1:-} in
   --pack | --packed) mode=${1#--}; shift ;;
 esac
+usage="scripts/gpu_check.sh [OUT.json], --pack FOLDER or --packed [OUT.json]"
+case ${1:-} in -*) die "there is no option $1" "$usage" 2 ;; esac
+[ $# -le 1 ] || die "there are $# names instead of one" "$usage" 2
 if [ "$mode" = pack ]; then
-  [ $# -eq 1 ] || die "--pack needs a folder" "scripts/gpu_check.sh --pack FOLDER"
+  [ $# -eq 1 ] || die "--pack needs a folder" "$usage" 2
   to=$(realpath -m "$1")
   cd "$here/.."
   build "${TTT_CUDA_ARCHS:-80;90;100;120}"
@@ -132,8 +135,11 @@ if [ "$mode" = pack ]; then
 fi
 
 out=$(realpath -m "${1:-gpu_check.json}")
-gpu=$(nvidia-smi --query-gpu=name,driver_version,compute_cap --format=csv,noheader 2>/dev/null |
-  head -n 1) || true
+[ -d "$(dirname "$out")" ] && [ ! -d "$out" ] && [ -w "$(dirname "$out")" ] ||
+  die "$out can't be written" "give the name of a file in a folder that is there" 5
+# Without a driver nvidia-smi says so where its answer would be.
+if listed=$(nvidia-smi --query-gpu=name,driver_version,compute_cap --format=csv,noheader 2>/dev/null)
+then gpu=${listed%%$'\n'*}; else gpu=; fi
 [ -n "$gpu" ] || die "nvidia-smi finds no GPU on this machine" \
   "run it on a machine with an NVIDIA GPU and driver" 7
 reports=$(mktemp -d)

@@ -8,13 +8,20 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 build=${1:-build/release}
+die() { printf 'error: %s\nhint: %s\n' "$1" "$2" >&2; exit "${3:-1}"; }
+[ $# -le 1 ] || die "there are $# names instead of one" "scripts/op_accuracy.sh [BUILD FOLDER]" 2
+[ -x "$build/apps/ttt" ] || die "there is no program $build/apps/ttt" "scripts/build.sh builds it" 2
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
-mapfile -t ops < <("$build/apps/ttt" list ops --format json |
-  python3 -c 'import json, sys; [print("--op\n" + op["name"]) for op in json.load(sys.stdin)["ops"]]')
+listed=$("$build/apps/ttt" list ops --format json)
+mapfile -t ops < <(python3 -c 'import json, sys
+for op in json.loads(sys.argv[1])["ops"]: print("--op\n" + op["name"])' "$listed")
 "$build/apps/ttt" selftest -q "${ops[@]}" --format json >"$scratch/native.json"
 if ! grep -q '"backend":"cuda".*"status":"ok"' "$scratch/native.json"; then
+  [ -x "$build/tests/emulator/selftest_emulated" ] ||
+    die "there is no program $build/tests/emulator/selftest_emulated" \
+      "build it: cmake --build $build --target selftest_emulated" 2
   "$build/tests/emulator/selftest_emulated" -q "${ops[@]}" --backend cuda --format json \
     >"$scratch/emulated.json"
 fi

@@ -11,9 +11,12 @@ hold on a busy machine too; rates don't.
 
 import argparse
 import json
+import os
 import pathlib
 import re
+import shutil
 import subprocess
+import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -36,20 +39,33 @@ PARTS = [
 ]
 
 
+def fail(what, hint, status=1):
+    print(f"error: {what}\nhint: {hint}", file=sys.stderr)
+    sys.exit(status)
+
+
+def output_of(command):
+    """Its standard output; ends the program with what it said when it fails."""
+    result = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    if result.returncode != 0:
+        lines = result.stderr.strip().splitlines()
+        why = next((line for line in lines if line.startswith("error: ")), lines[-1] if lines else "")
+        fail(f"exit status {result.returncode} of {' '.join(command)}: {why.removeprefix('error: ')}",
+             "run that by itself")
+    return result.stdout
+
+
 def record(command, data):
-    result = subprocess.run(
-        ["perf", "record", "-q", "-F", "999", "--delay", str(START_UP_MS), "-o", str(data), "--",
-         *command], check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-    report = subprocess.run(
-        ["perf", "report", "-i", str(data), "--stdio", "--no-children", "-q", "--sort", "dso,symbol",
-         "-F", "sample,dso,symbol", "-w", "0,60,200"], check=True, stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL, text=True).stdout
+    row = output_of(["perf", "record", "-q", "-F", "999", "--delay", str(START_UP_MS), "-o", str(data),
+                     "--", *command]).splitlines()[0]
+    report = output_of(["perf", "report", "-i", str(data), "--stdio", "--no-children", "-q", "--sort",
+                        "dso,symbol", "-F", "sample,dso,symbol", "-w", "0,60,200"])
     counted = []
     for line in report.splitlines():
         match = re.match(r"\s*(\d+)\s+(\S.*\S)", line)
         if match:
             counted.append((int(match[1]), re.sub(r"\s+", " ", match[2])))
-    return json.loads(result.stdout.splitlines()[0]), counted
+    return json.loads(row), counted
 
 
 def main():
@@ -60,6 +76,10 @@ def main():
         parser.add_argument("--" + name, default=default)
     parser.add_argument("--symbols", action="store_true", help="list the symbols too")
     options = parser.parse_args()
+    if not (pathlib.Path(options.program).is_file() and os.access(options.program, os.X_OK)):
+        fail(f"there is no program {options.program}", "scripts/build.sh builds it, or give --program", 2)
+    if shutil.which("perf") is None:
+        fail("perf was not found", "install it; Debian's package is linux-perf", 2)
     command = [options.program, "bench", "-q", "--model", options.model,
                "--size", f"{options.size}x{options.size}", "--batch", options.batch,
                "--dtype", options.dtype, "--pass", getattr(options, "pass"),
@@ -68,6 +88,8 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         row, counted = record(command, pathlib.Path(folder) / "perf.data")
     total = sum(count for count, _ in counted)
+    if total == 0:
+        fail(f"the run ended within the {START_UP_MS} ms of its start-up", "give more --repetitions")
     shares, named = {}, []
     for count, symbol in counted:
         part = next((name for name, fits in PARTS if re.search(fits, symbol)), "other")

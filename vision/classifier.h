@@ -86,6 +86,12 @@ class Classifier {
 /// Bytes that classifying batches of this size needs at its peak, weights included: what --dry-run
 /// prints. An estimate from tensor sizes, without the program and its libraries.
 std::int64_t estimate_memory(const ModelSpec& spec, std::int64_t batch, std::int64_t width,
-                             std::int64_t height, c10::ScalarType dtype);
+                             std::int64_t height, c10::ScalarType dtype,
+                             ops::Backend backend = ops::Backend::automatic);
+
+/// The same of a training step with AdamW; in bf16 and fp16 by autocast, the parameters are fp32.
+std::int64_t estimate_training_memory(const ModelSpec& spec, std::int64_t batch, std::int64_t width,
+                                      std::int64_t height, c10::ScalarType dtype,
+                                      ops::Backend backend = ops::Backend::automatic);
 
 }  // namespace ttt::vision

@@ -3,6 +3,7 @@
 #include "vision/selftest.h"
 
 #include "core/error.h"
+#include "layers/holders.h"
 #include "vision/classification_model.h"
 #include "vision/model_catalog.h"
 
@@ -89,14 +90,15 @@ class Runner {
   Runner(std::shared_ptr<ClassificationModel> model, at::Tensor images)
       : model_(std::move(model)), images_(std::move(images)) {}
 
+  /// As pictures are classified: with weights laid out for the variant.
   std::vector<at::Tensor> outputs(const ops::Variant& variant) {
     const c10::InferenceMode inference;
-    const ClassificationOutput output = forward(variant);
+    const ClassificationOutput output = forward(variant, /*packed=*/true);
     return {output.logits.cpu(), output.features.cpu()};
   }
 
   std::vector<at::Tensor> gradients(const ops::Variant& variant) {
-    const at::Tensor logits = forward(variant).logits;
+    const at::Tensor logits = forward(variant, /*packed=*/false).logits;
     const at::Tensor factors =
         torch::randn(logits.sizes(), generator()).to(logits.device(), logits.scalar_type());
     std::vector<at::Tensor> result;
@@ -113,10 +115,11 @@ class Runner {
   std::vector<std::string> parameter_names() const { return model_->named_parameters().keys(); }
 
  private:
-  ClassificationOutput forward(const ops::Variant& variant) {
+  ClassificationOutput forward(const ops::Variant& variant, bool packed) {
     std::optional<ops::ScopedCpuIsa> scoped;
     if (variant.isa) scoped.emplace(*variant.isa);
     model_->to(variant.device);
+    if (packed) layers::pack_for_inference(*model_);
     ForwardContext context;
     context.backend = variant.backend;
     return model_->forward(images_.to(variant.device), context);

@@ -7,6 +7,7 @@
 #include "apps/common/small_sink.h"
 #include "apps/common/text.h"
 #include "core/error.h"
+#include "core/inputs/text.h"
 #include "core/log.h"
 #include "core/nearest.h"
 #include "kernels/registry.h"
@@ -28,6 +29,9 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::uintmax_t kLargestFile = std::uintmax_t{64} << 20;
+// Milliseconds; what lies outside was not measured, and its ratios would leave the range of
+// numbers.
+constexpr double kShortestTime = 1e-9, kLongestTime = 1e12;
 
 /// What one file says.
 struct ResultFile {
@@ -55,12 +59,23 @@ std::string read_whole(const std::string& path) {
   if (!file.is_open() || file.bad())
     throw Error(ErrorKind::input, "can't read the file", printable(path),
                 "check the name, and that it is a file that you may read");
-  return text;
+  return decode_text({reinterpret_cast<const std::uint8_t*>(text.data()), text.size()});
+}
+
+/// Discarded when it is no JSON. Nothing that bench writes is deeper than this; the library copies
+/// and frees nested values by recursion, so without a limit a small file overflows the stack.
+Json parse_json(const std::string& path, const std::string& text) {
+  constexpr int kDeepest = 16;
+  const auto shallow = [&](int depth, Json::parse_event_t, Json&) {
+    if (depth > kDeepest) refuse(path, "the file is nested too deeply");
+    return true;
+  };
+  return Json::parse(text, shallow, /*allow_exceptions=*/false);
 }
 
 /// The rows and the summary of either form.
 std::vector<Json> parse_rows(const std::string& path, const std::string& text) {
-  const Json document = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  const Json document = parse_json(path, text);
   if (document.is_object() && document.contains("results") && document["results"].is_array()) {
     std::vector<Json> rows(document["results"].begin(), document["results"].end());
     if (document.contains("summary")) rows.push_back(document["summary"]);
@@ -70,7 +85,7 @@ std::vector<Json> parse_rows(const std::string& path, const std::string& text) {
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
     if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
-    rows.push_back(Json::parse(line, nullptr, /*allow_exceptions=*/false));
+    rows.push_back(parse_json(path, line));
     if (!rows.back().is_object())
       refuse(path, fmt::format("line {} is no JSON object", rows.size()));
   }
@@ -80,14 +95,20 @@ std::vector<Json> parse_rows(const std::string& path, const std::string& text) {
 double time_of(const Json& row, const std::string& path) {
   const auto found = row.find("time_ms");
   const double time = found != row.end() && found->is_number() ? found->get<double>() : 0;
-  if (!(time > 0 && std::isfinite(time)))
+  if (!(time > 0))
     refuse(path, fmt::format("the time of \"{}\" is no positive number", subject_text(row)));
+  if (!(time >= kShortestTime && time <= kLongestTime))
+    refuse(path,
+           fmt::format("the time of \"{}\" is {:g} ms, which can't be", subject_text(row), time));
   return time;
 }
 
 /// Adds a row that holds a time; others are the summary and failures.
 void take_row(ResultFile& result, const Json& row, const std::string& path) {
   if (!row.is_object()) refuse(path, "a row is no JSON object");
+  if (row.contains("schema") && row["schema"] != kSchema)
+    refuse(path, fmt::format("a row has schema {}, and this program reads schema {}",
+                             printable(dump_json(row["schema"]), 40), kSchema));
   if (row.contains("host")) result.host = row["host"];
   if (row.contains("commit")) result.commit = row["commit"];
   if (!row.contains("kind") || !row.contains("status") || row["status"] != "ok") return;
@@ -229,7 +250,7 @@ void check_options(const OptionTable& table, const BenchOptions& options) {
             "`ttt bench --compare before.json after.json` compares; `ttt bench --model NAME` or "
             "`--op NAME` measures");
   for (const char* name : {"op", "case", "model", "weights", "pass", "size", "batch", "dtype",
-                           "backend", "threads", "device", "warm-up", "repetitions"})
+                           "backend", "threads", "device", "cuda-graph", "warm-up", "repetitions"})
     TTT_CHECK(table.at(name).origin != "command line", usage,
               fmt::format("--compare measures nothing, so --{} has no meaning", name),
               fmt::format("--compare, --{}", name), "leave out one of them");

@@ -130,7 +130,7 @@ OptionTable bench_table(BenchOptions& options) {
       "The roofline is the rate of the fastest matrix product that LibTorch offers in that type, "
       "with as many threads, measured before and after each subject: \"of roofline\" says which "
       "part of it the subject's own operations reach. Memory is the peak above what the loaded "
-      "model or the operation's inputs hold.");
+      "model or the operation's inputs hold; gradients and what the optimizer keeps count.");
   table.note(
       "Rows (jsonl): schema, kind (op or model), name, case, pass, backend, isa, device, dtype, "
       "threads, batch, width, height, status (ok or error), error if any, samples, "

@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <fnmatch.h>
 #include <optional>
+#include <set>
 
 namespace ttt::cli {
 namespace {
@@ -86,13 +87,42 @@ void check_op_names(const Texts& asked) {
   }
 }
 
+bool fits(const std::string& pattern, std::string_view name) {
+  return ::fnmatch(pattern.c_str(), std::string(name).c_str(), 0) == 0;
+}
+
 /// Whether a call of this name is asked for; `standard` where no names are given.
 bool wants_case(const BenchOptions& options, std::string_view name, bool standard) {
   if (options.case_patterns.empty()) return standard;
   return std::any_of(options.case_patterns.begin(), options.case_patterns.end(),
-                     [&](const std::string& pattern) {
-                       return ::fnmatch(pattern.c_str(), std::string(name).c_str(), 0) == 0;
-                     });
+                     [&](const std::string& pattern) { return fits(pattern, name); });
+}
+
+bool wants_op(const BenchOptions& options, std::string_view name) {
+  if (options.op.empty()) return options.model.empty() && options.weights.empty();
+  return std::find(options.op.begin(), options.op.end(), name) != options.op.end();
+}
+
+/// Each pattern has to name a call of what is measured; models of pictures have but one.
+void check_cases(const BenchOptions& options, const BenchPlan& plan) {
+  if (options.case_patterns.empty()) return;
+  Texts calls;
+  for (const ops::Op& op : ops::registry())
+    if (wants_op(options, op.name))
+      for (const ops::OpCase& op_case : op.cases()) calls.push_back(op_case.name);
+  const bool of_ops = !calls.empty();
+  if (plan.novel_view_model ||
+      std::any_of(options.model.begin(), options.model.end(), is_novel_view_model))
+    calls.insert(calls.end(), kNovelViewCalls.begin(), kNovelViewCalls.end());
+  TTT_CHECK(!calls.empty(), usage, "models of pictures have no calls to choose from", "--case",
+            "leave out --case");
+  for (const std::string& pattern : options.case_patterns)
+    TTT_CHECK(std::any_of(calls.begin(), calls.end(),
+                          [&](const std::string& call) { return fits(pattern, call); }),
+              usage, "no call of what is measured has such a name",
+              "--case " + printable(pattern, 80),
+              of_ops ? "`ttt bench --case '*' -r 1` shows the names"
+                     : fmt::format("there are {}", fmt::join(calls, " and ")));
 }
 
 /// The implementation that runs this op with these tensors; nullopt when there is none.
@@ -114,17 +144,12 @@ std::optional<ops::Backend> backend_of(const ops::Op& op, const Subject& subject
 }
 
 void add_ops(BenchPlan& plan, const BenchOptions& options, const Sweeps& sweeps) {
-  if (options.op.empty() && (!options.model.empty() || !options.weights.empty())) return;
-  bool any_case = false;
   for (const ops::Op& op : ops::registry()) {
-    const bool asked = options.op.empty() ||
-                       std::find(options.op.begin(), options.op.end(), op.name) != options.op.end();
-    if (!asked) continue;
+    if (!wants_op(options, op.name)) continue;
     const std::vector<ops::OpCase> cases = op.cases();
     for_each_combination(sweeps, [&](Subject subject) {
       for (const ops::OpCase& op_case : cases) {
         if (!wants_case(options, op_case.name, op_case.large)) continue;
-        any_case = true;
         const auto backend = backend_of(op, subject, plan.device.device);
         if (!backend || (subject.training && !op_case.differentiable)) continue;
         Subject added = subject;
@@ -135,10 +160,6 @@ void add_ops(BenchPlan& plan, const BenchOptions& options, const Sweeps& sweeps)
       }
     });
   }
-  TTT_CHECK(
-      any_case, usage, "no call of these operations has such a name",
-      "--case " + printable(options.case_patterns.empty() ? "" : options.case_patterns[0], 80),
-      "`ttt bench --case '*' -r 1` shows the names");
 }
 
 void add_model(BenchPlan& plan, const Sweeps& sweeps, const std::string& name,
@@ -201,8 +222,14 @@ void add_models(BenchPlan& plan, const BenchOptions& options, const Sweeps& swee
   Texts names = options.model;
   if (!options.weights.empty()) {
     plan.novel_view_model = load_novel_view_model(options.weights);
-    if (plan.novel_view_model)
-      return add_novel_views(plan, options, sweeps, novel_view_config(*plan.novel_view_model));
+    if (plan.novel_view_model) {
+      const nvs::LvsmConfig& config = novel_view_config(*plan.novel_view_model);
+      TTT_CHECK(
+          names.empty() || names[0] == config.name(), weights,
+          fmt::format("the weights are of {}, not of {}", config.name(), printable(names[0], 80)),
+          "--model", "leave out --model");
+      return add_novel_views(plan, options, sweeps, config);
+    }
     return add_model(plan, sweeps, names.empty() ? "" : names[0], options.weights);
   }
   if (names.empty() && options.op.empty()) names = {"vit3_t"};
@@ -230,6 +257,10 @@ BenchPlan make_bench_plan(const BenchOptions& options) {
   check_cuda_graph_mode(plan.cuda_graph, plan.device.device);
   add_ops(plan, options, sweeps);
   add_models(plan, options, sweeps);
+  check_cases(options, plan);
+  std::set<Subject> seen;
+  std::erase_if(plan.subjects,
+                [&](const Subject& subject) { return !seen.insert(subject).second; });
   TTT_CHECK(
       !plan.subjects.empty(), device,
       "nothing to measure: none of it runs on this device in this type",

@@ -7,6 +7,7 @@
 #include "core/device.h"
 #include "kernels/support/backend.h"
 
+#include <compare>
 #include <memory>
 #include <string>
 #include <vector>
@@ -30,6 +31,8 @@ struct Subject {
   int threads = 1;
   // Of models; 0 for operations. The batch of a model of novel views is its views.
   std::int64_t batch = 0, width = 0, height = 0;
+
+  auto operator<=>(const Subject&) const = default;
 };
 
 struct BenchPlan {
@@ -40,7 +43,8 @@ struct BenchPlan {
   CudaGraphMode cuda_graph = CudaGraphMode::automatic;  ///< of classifiers' forward passes
 };
 
-/// Every combination of what is asked for. Throws Error(usage) for names and values that don't
+/// Every combination of what is asked for, once: a name, an alias and a value that come to the same
+/// are one subject. Throws Error(usage) for names and values that don't
 /// exist, Error(weights) for a bad weight file, Error(device) when the device is not available or
 /// nothing asked for runs on it.
 BenchPlan make_bench_plan(const BenchOptions& options);

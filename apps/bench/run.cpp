@@ -69,6 +69,8 @@ Error as_error(const std::string& where) {
     return {memory ? ErrorKind::memory : ErrorKind::internal,
             printable(text.substr(0, text.find('\n'))), where,
             memory ? "use a smaller --batch or --size" : "please report this"};
+  } catch (const std::exception& error) {
+    return {ErrorKind::internal, printable(error.what()), where, "please report this"};
   }
 }
 
@@ -118,6 +120,7 @@ void BenchRun::measure_all(ResultSink& sink) {
       ++done_;
     } catch (const std::exception&) {
       const Error error = as_error(subject.name);
+      if (error.kind() == ErrorKind::interrupted) return;  // not done, which is no failure
       sink.row(failure_row(subject, device, error.what()));
       ++failed_;
       if (!first_error_) first_error_ = error;
@@ -169,6 +172,8 @@ std::size_t name_width(const BenchPlan& plan) {
 
 void run_bench(const OptionTable& table, const BenchOptions& options) {
   const Clock::time_point start = Clock::now();
+  TTT_CHECK(table.at("threshold").origin != "command line", usage, "only --compare has a threshold",
+            "--threshold", "leave it out");
   const ResultFormat format = choose_format(options.format, options.output);
   const bool to_file = check_small_output(options.output, options.overwrite);
   configure_torch(std::nullopt, /*tf32=*/false);

@@ -54,8 +54,10 @@ at::Tensor made_up_pictures(const Subject& subject) {
 void check_free_memory(const Subject& subject, const vision::ModelSpec& spec, c10::Device device) {
   if (device.type() != c10::DeviceType::CPU) return;
   const auto available = memory_available();
+  const auto estimate =
+      subject.training ? vision::estimate_training_memory : vision::estimate_memory;
   const auto need = static_cast<double>(
-      vision::estimate_memory(spec, subject.batch, subject.width, subject.height, subject.dtype));
+      estimate(spec, subject.batch, subject.width, subject.height, subject.dtype, subject.backend));
   TTT_CHECK(!available || need <= static_cast<double>(*available), memory,
             fmt::format("{} pictures of {}x{} need about {:.0f} MiB, and {:.0f} MiB are free",
                         subject.batch, subject.width, subject.height, need / kMebibyte,
@@ -78,6 +80,8 @@ struct TrainingStep {
   at::ScalarType dtype = at::kFloat;
 
   void run() {
+    // In the first pass, whose memory is measured: what the optimizer keeps is a part of training.
+    if (!optimizer) optimizer = training::make_optimizer(parameters, {});
     training::clear_gradients(parameters);
     at::Tensor loss;
     {
@@ -160,7 +164,6 @@ Workload Workshop::make_training(const Subject& subject) const {
   step->model->to(device_);
   step->model->train();
   step->parameters = training::trainable_parameters(*step->model);
-  step->optimizer = training::make_optimizer(step->parameters, {});
   step->images = made_up_pictures(subject).to(device_);
   step->targets = at::arange(subject.batch, at::kLong).remainder(spec.classes()).to(device_);
   step->context.backend = subject.backend;

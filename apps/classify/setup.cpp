@@ -206,7 +206,7 @@ std::int64_t memory_need(const ClassifySetup& setup, std::size_t pictures) {
   const auto batch = std::min(setup.job.batch, static_cast<std::int64_t>(pictures));
   return vision::estimate_memory(setup.classifier.spec(), std::max<std::int64_t>(batch, 1),
                                  setup.job.preprocess.width, setup.job.preprocess.height,
-                                 setup.dtype);
+                                 setup.dtype, setup.job.context.backend);
 }
 
 void check_memory(const ClassifySetup& setup, std::size_t pictures) {

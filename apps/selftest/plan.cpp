@@ -153,6 +153,7 @@ SelftestPlan make_plan(const SelftestOptions& options) {
     model_names.emplace_back(model.name);
   check_names(options.op, op_names, "operation", "--op");
   check_names(options.model, model_names, "model", "--model");
+  ops::cpu_isa();  // refuses a wrong TTT_CPU_ISA, which no check would look at
   SelftestPlan plan;
   plan.device = cuda_device(options);
   const std::vector<Variant> variants = available_variants(plan, options);

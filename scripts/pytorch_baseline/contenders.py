@@ -46,11 +46,15 @@ class Torch:
         self.seconds = []
 
     def ask(self, question):
-        self.process.stdin.write(f"{question}\n")
-        self.process.stdin.flush()
-        answer = self.process.stdout.readline()
+        try:
+            self.process.stdin.write(f"{question}\n")
+            self.process.stdin.flush()
+            answer = self.process.stdout.readline()
+        except BrokenPipeError:
+            answer = ""
         if not answer:
-            sys.exit("error: a PyTorch process ended before its answer")
+            sys.exit("error: a PyTorch process ended before its answer\nhint: what it said is above; "
+                     "without a word it had too little memory")
         return json.loads(answer)
 
     def measure(self, repetitions):

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The ttt authors
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/registry.h"
+#include "tests/apps/bench_results.h"
 #include "tests/apps/effects.h"
 #include "tests/apps/render_bench.h"
 #include "tests/apps/result_effects.h"
@@ -10,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <csignal>
 #include <filesystem>
 #include <set>
 #include <sstream>
@@ -49,21 +51,6 @@ std::set<Json> values(const std::vector<Json>& all, const std::string& field) {
   for (const Json& row : all)
     if (row.contains("kind")) found.insert(row[field]);
   return found;
-}
-
-/// A result with these times of one operation at 1, 2, … threads.
-std::string write_result(const TempDir& folder, const std::string& name,
-                         const std::vector<double>& times) {
-  std::string text;
-  for (std::size_t i = 0; i < times.size(); ++i)
-    text += Json{{"schema", 1},       {"kind", "op"},       {"name", "rope_2d"}, {"case", "a"},
-                 {"pass", "forward"}, {"dtype", "fp32"},    {"backend", "cpu"},  {"threads", i + 1},
-                 {"status", "ok"},    {"time_ms", times[i]}}
-                .dump() +
-            "\n";
-  text += R"({"schema": 1, "status": "summary", "command": "bench", "host": {}})";
-  write_text_file(folder / name, text + "\n");
-  return folder / name;
 }
 
 TEST(Bench, RowsOfAnOperationAddUp) {
@@ -178,6 +165,11 @@ TEST(Bench, MistakesAreUsageErrors) {
   expect_error(run_ttt({"bench", "--op", "rope_3d"}), 2, "unknown operation \"rope_3d\"",
                "rope_2d");
   expect_error(run_ttt({"bench", "--op", "rope_2d", "--case", "no such"}), 2, "no such");
+  expect_error(run_ttt(rope({"--case", "no such"})), 2, "--case no such", "shows the names");
+  expect_error(run_ttt(vit({"--case", "b2*"})), 2, "no calls to choose from", "--case");
+  expect_error(run_ttt(lvsm({"--case", "b2*"})), 2, "has such a name", "reconstruct and render");
+  expect_error(run_ttt(lvsm({"--model", "vit3_t"})), 3, "not of vit3_t", "--model");
+  expect_error(run_ttt(vit({"--threshold", "0.5"})), 2, "only --compare", "leave it out");
   expect_error(run_ttt({"bench", "--model", "vit_t"}), 2, "vit_t", "vit3_t");
   expect_error(run_ttt(vit({"--size", "33"})), 2, "33", "32");
   expect_error(run_ttt(vit({"--size", "32*32"})), 2, "--size");
@@ -195,7 +187,7 @@ TEST(Bench, MistakesAreUsageErrors) {
 
 TEST(Bench, ANameWithoutItsFlagSaysWhatToType) {
   const TempDir folder;
-  const std::string good = write_result(folder, "good.jsonl", {1});
+  const std::string good = write_bench_result(folder, "good.jsonl", {1});
   expect_error(run_ttt({"bench", "vit3_t"}), 2, "vit3_t is a model, not a result file",
                "`ttt bench --model vit3_t`");
   expect_error(run_ttt({"bench", "vittt_tiny"}), 2, "is a model", "--model vittt_tiny`");
@@ -214,9 +206,19 @@ TEST(Bench, ANameWithoutItsFlagSaysWhatToType) {
     return run_ttt(ProgramCall{.arguments = std::move(arguments), .directory = folder.path()});
   };
   expect_error(run_there({"bench", "vit3_t"}), 2, "vit3_t is a model", "--model vit3_t`");
-  write_result(folder, "rope_2d", {1});
+  write_bench_result(folder, "rope_2d", {1});
   EXPECT_EQ(run_there({"bench", "rope_2d", "good.jsonl"}).code, 0);
   expect_error(run_ttt({"bench", good, "rope_2d.json"}), 4, "can't read", "check the name");
+}
+
+/// Of two rows of one subject, --compare couldn't tell which is meant.
+TEST(Bench, MeasuresEachSubjectOnce) {
+  const auto rows = [](const Arguments& arguments) { return jsonl_rows(arguments).size() - 1; };
+  const std::size_t once = rows(rope({"-t", "1"}));
+  EXPECT_EQ(rows(rope({"-t", "1", "-t", "1", "--dtype", "fp32", "--dtype", "float32"})), once);
+  EXPECT_EQ(rows(rope({"--op", "rope_2d", "--backend", "auto", "--backend", "cpu"})), once);
+  EXPECT_EQ(rows(vit({"-m", "vittt_tiny", "--size", "32x32", "-b", "1", "-b", "01"})), 1U);
+  EXPECT_EQ(rows(lvsm({"--size", "16,8", "--case", "render", "--case", "re*r"})), 1U);
 }
 
 TEST(Bench, OtherErrorsHaveTheirCodes) {
@@ -242,27 +244,20 @@ TEST(Bench, WhatNeedsTooMuchMemoryIsARowWithItsError) {
   EXPECT_TRUE(contains(result.err, "hint: use a smaller --batch or --size")) << result.err;
 }
 
-TEST(BenchCompare, TellsSlowerFasterAndTheRest) {
-  const TempDir folder;
-  const std::string a = write_result(folder, "a.jsonl", {10, 10, 10, 10});
-  const std::string b = write_result(folder, "b.jsonl", {10.5, 20, 5});
-  const ProgramResult result = run_ttt({"bench", "--compare", a, b, "--format", "jsonl"});
-  EXPECT_EQ(result.code, 8);
-  EXPECT_TRUE(contains(result.err, "1 of 3 take longer")) << result.err;
-  EXPECT_TRUE(contains(result.err, "rope_2d a")) << result.err;
-  EXPECT_TRUE(contains(result.err, "2.00 times")) << result.err;
-  const std::vector<Json> all = result.json_lines();
-  ASSERT_EQ(all.size(), 5U);
-  const std::vector<std::string> expected{"same", "slower", "faster", "missing"};
-  for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_EQ(all[i]["status"], expected[i]);
-  EXPECT_DOUBLE_EQ(all[1]["ratio"].get<double>(), 2);
-  EXPECT_EQ(all.back()["passed"], false);
-  EXPECT_EQ(all.back()["counts"]["compared"], 3);
-
-  const ProgramResult back = run_ttt({"bench", "--compare", b, a});
-  EXPECT_EQ(back.code, 8) << "5 ms became 10";
-  EXPECT_TRUE(contains(back.out, "new")) << back.out;
-  EXPECT_EQ(run_ttt({"bench", "--compare", a, a}).code, 0);
+TEST(Bench, AnInterruptedSubjectIsNotAFailedOne) {
+  for (const int signal : {SIGINT, SIGTERM}) {
+    const ProgramResult result =
+        run_ttt(ProgramCall{.arguments = lvsm({"--case", "reconstruct", "--size", "64", "-b", "1",
+                                               "-b", "64", "-r", "40", "--format", "jsonl", "-q"}),
+                            .signal_after_lines = 1,
+                            .signal_number = signal});
+    EXPECT_EQ(result.code, 130) << result.err;
+    const std::vector<Json> all = result.json_lines();
+    EXPECT_EQ(values(all, "status"), std::set<Json>{"ok"});
+    EXPECT_EQ(all.back()["counts"]["failed"], 0);
+    EXPECT_GE(all.back()["counts"]["not_done"], 1);
+    EXPECT_EQ(all.back()["interrupted"], true);
+  }
 }
 
 TEST(BenchCompare, ReadsWhatBenchWrites) {
@@ -274,39 +269,6 @@ TEST(BenchCompare, ReadsWhatBenchWrites) {
   EXPECT_EQ(result.code, 0) << result.err;
   EXPECT_TRUE(contains(result.out, "1 compared")) << result.out;
   EXPECT_FALSE(contains(result.err, "different machines")) << result.err;
-}
-
-TEST(BenchCompare, RefusesWhatIsNoResult) {
-  const TempDir folder;
-  const std::string good = write_result(folder, "good.jsonl", {1});
-  const auto refused = [&](const std::string& content, const std::string& error) {
-    write_text_file(folder / "bad.jsonl", content);
-    expect_error(run_ttt({"bench", "--compare", good, folder / "bad.jsonl"}), 4, error);
-    expect_error(run_ttt({"bench", "--compare", folder / "bad.jsonl", good}), 4, error);
-  };
-  const std::string row = read_text_file(good);
-  const auto with_time = [&](const std::string& time) {
-    Json changed = Json::parse(row.substr(0, row.find('\n')));
-    changed["time_ms"] = Json::parse(time);
-    return changed.dump();
-  };
-  refused("", "no measurements");
-  refused("kind,name\nop,rope\n", "line 1 is no JSON object");
-  refused("[1, 2]", "no JSON object");
-  refused(R"({"results": [3]})", "no JSON object");
-  refused(R"({"results": []})", "no measurements");
-  refused(std::string(200000, '['), "no JSON object");
-  refused(with_time("0"), "no positive number");
-  refused(with_time("-1"), "no positive number");
-  refused(with_time("null"), "no positive number");
-  refused(with_time("\"1\""), "no positive number");
-  refused(with_time("1") + "\n" + with_time("2"), "there twice");
-  refused(R"({"kind": "op", "status": "ok", "name": "x", "time_ms": 1})", "in common");
-  expect_error(run_ttt({"bench", "--compare", good, folder / "none.json"}), 4, "can't read");
-  expect_error(run_ttt({"bench", "--compare", good, folder.path()}), 4, "");
-  expect_error(run_ttt({"bench", "--compare", good}), 2, "two files, not 1");
-  expect_error(run_ttt({"bench", "--compare", good, good, good}), 2, "two files, not 3");
-  expect_error(run_ttt({"bench", "--compare", good, good, "--op", "rope_2d"}), 2, "no meaning");
 }
 
 TEST(Bench, FlagsHaveAnEffect) {
@@ -385,13 +347,13 @@ std::map<std::string, Effect> bench_effects() {
   add_sweep_effects(effects);
   effects["compare"] = [] {
     const TempDir folder;
-    const std::string a = write_result(folder, "a.jsonl", {1});
+    const std::string a = write_bench_result(folder, "a.jsonl", {1});
     EXPECT_TRUE(contains(run_ttt({"bench", "--compare", a, a}).out, "1 compared"));
   };
   effects["threshold"] = [] {
     const TempDir folder;
-    const std::string a = write_result(folder, "a.jsonl", {1});
-    const std::string b = write_result(folder, "b.jsonl", {1.3});
+    const std::string a = write_bench_result(folder, "a.jsonl", {1});
+    const std::string b = write_bench_result(folder, "b.jsonl", {1.3});
     EXPECT_EQ(run_ttt({"bench", "--compare", a, b}).code, 8);
     EXPECT_EQ(run_ttt({"bench", "--compare", a, b, "--threshold", "0.4"}).code, 0);
   };

@@ -118,6 +118,12 @@ TEST(Selftest, MistakesAreUsageErrors) {
   expect_error(run_ttt(rope({"-o", "x.json", "--format", "csv"})), 2, "contradicts");
 }
 
+TEST(Selftest, AWrongInstructionSetIsRefusedBeforeTheChecks) {
+  const ProgramResult result =
+      run_ttt(ProgramCall{.arguments = rope(), .environment = {{"TTT_CPU_ISA", "sse9"}}});
+  expect_error(result, 2, "sse9", "use baseline, avx2 or avx512");
+}
+
 TEST(Selftest, WhatIsDemandedAndAbsentExitsWithSeven) {
   expect_error(run_ttt(rope({"--device", "cuda:99"})), 7, "");
   expect_error(run_ttt(rope({"--backend", "cuda", "--device", "cpu"})), 7, "needs a GPU",
@@ -212,6 +218,17 @@ TEST(BrokenKernel, FailsAModelMadeOfIt) {
                    .environment = {{"SELFTEST_FAULT", "value"}}});
   EXPECT_EQ(result.code, 8) << result.err;
   EXPECT_TRUE(contains(result.err, "cifar10_hvit3, cpu ")) << result.err;
+}
+
+/// Models are checked as pictures are classified: with packed weights.
+TEST(BrokenKernel, OfPackedWeightsFailsAModel) {
+  const ProgramResult result =
+      run_program({.arguments = {TTT_SELFTEST_BROKEN, "-q", "--model", "cifar10_hvit3", "--dtype",
+                                 "fp32", "--format", "jsonl"},
+                   .environment = {{"SELFTEST_FAULT", "rows"}}});
+  EXPECT_EQ(result.code, 8) << result.err;
+  EXPECT_TRUE(contains(result.err, "cifar10_hvit3, cpu ")) << result.err;
+  EXPECT_TRUE(contains(result.err, "outputs")) << result.err;
 }
 
 TEST(BrokenKernel, WritesItsWholeResultFile) {

@@ -20,6 +20,9 @@
 
 #define TTT_CONVOLUTION \
   "_ZN3ttt3ops3cpu17depthwise_conv3x3ERKN2at6TensorES5_S5_RKNS0_20DepthwiseConvOptionsE"
+#define TTT_ROWS                                                                              \
+  "_ZN3ttt3ops3cpu22depthwise_conv3x3_rowsERKNS0_17DepthwiseConvRowsERKN2at6TensorES8_RKNS0_" \
+  "20DepthwiseConvOptionsES8_"
 #define TTT_ROPE "_ZN3ttt3ops3cpu7rope_2dERKN2at6TensorERKNS0_9RopeTableEbS5_"
 #define TTT_STEP "_ZN3ttt3ops3cpu14depthwise_stepERKN2at6TensorES5_S5_"
 #define TTT_APPLY "_ZN3ttt3ops3cpu15depthwise_applyERKN2at6TensorES5_S5_"
@@ -33,6 +36,10 @@ at::Tensor real_convolution(const at::Tensor&, const at::Tensor&, const at::Tens
                             const DepthwiseConvOptions&) TTT_REAL(TTT_CONVOLUTION);
 at::Tensor convolution(const at::Tensor&, const at::Tensor&, const at::Tensor&,
                        const DepthwiseConvOptions&) TTT_WRAP(TTT_CONVOLUTION);
+void real_rows(const DepthwiseConvRows&, const at::Tensor&, const at::Tensor&,
+               const DepthwiseConvOptions&, const at::Tensor&) TTT_REAL(TTT_ROWS);
+void rows(const DepthwiseConvRows&, const at::Tensor&, const at::Tensor&,
+          const DepthwiseConvOptions&, const at::Tensor&) TTT_WRAP(TTT_ROWS);
 void real_rope(const at::Tensor&, const RopeTable&, bool, const at::Tensor&) TTT_REAL(TTT_ROPE);
 void rope(const at::Tensor&, const RopeTable&, bool, const at::Tensor&) TTT_WRAP(TTT_ROPE);
 DepthwiseStep real_step(const at::Tensor&, const at::Tensor&, const at::Tensor&) TTT_REAL(TTT_STEP);
@@ -77,6 +84,13 @@ at::Tensor convolution(const at::Tensor& x, const at::Tensor& taps, const at::Te
     last.add_(out.abs().max(), 2e-4);
   }
   return out;
+}
+
+/// Only layers with packed weights compute a few rows at a time.
+void rows(const DepthwiseConvRows& part, const at::Tensor& taps, const at::Tensor& bias,
+          const DepthwiseConvOptions& options, const at::Tensor& out) {
+  real_rows(part, taps, bias, options, out);
+  if (fault_is("rows")) out.mul_(1.5);
 }
 
 /// NaN in larger outputs only.
