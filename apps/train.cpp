@@ -155,6 +155,7 @@ int train_command(const std::vector<std::string>& arguments) {
     setup.write_preview(options.preview);
     return 0;
   }
+  if (!options.evaluate) check_memory(setup, options);
   if (options.dry_run) return 0;
   ProgressDisplay display(progress_settings(options.general));
   if (options.evaluate) return evaluate(setup, options, display.callback());

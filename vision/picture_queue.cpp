@@ -51,12 +51,18 @@ PictureQueue::~PictureQueue() {
   work_.notify_all();
 }
 
-void PictureQueue::set_paused(bool paused) {
+void PictureQueue::pause() {
+  std::unique_lock lock(mutex_);
+  paused_ = true;
+  ready_.wait(lock, [&] { return in_work_ == 0; });
+}
+
+void PictureQueue::go_on() {
   {
     const std::scoped_lock lock(mutex_);
-    paused_ = paused;
+    paused_ = false;
   }
-  if (!paused) work_.notify_all();
+  work_.notify_all();
 }
 
 bool PictureQueue::can_read() const {
@@ -97,6 +103,7 @@ void PictureQueue::prepare_one(std::unique_lock<std::mutex>& lock) {
   const std::size_t item = first.key();
   const ReadItem& read = first.mapped();
   read_bytes_ -= read.bytes.size();
+  ++in_work_;
   lock.unlock();
   work_.notify_one();  // there may be room to read again
   PreparedPicture picture{.item = item, .time_ms = read.picture.time_ms};
@@ -111,8 +118,9 @@ void PictureQueue::prepare_one(std::unique_lock<std::mutex>& lock) {
     picture.pixels = resize_and_crop(part, options_.preprocess);
   });
   lock.lock();
+  --in_work_;
   prepared_.emplace(item, std::move(picture));
-  ready_.notify_one();
+  ready_.notify_all();  // who takes and who pauses
 }
 
 std::vector<PreparedPicture> PictureQueue::take(std::int64_t count) {

@@ -47,12 +47,13 @@ class PictureQueue {
   /// All items were given out.
   bool finished() const { return given_out_ == items_.size(); }
 
-  /// While it lives the workers begin no picture, though they go on reading files: threads that
-  /// wait for each other, as a model's do, lose more to a decoder beside them than it takes.
+  /// While it lives the workers prepare no picture, though they go on reading files: threads that
+  /// wait for each other, as a model's do, lose more to a decoder beside them than it takes. It
+  /// begins when the pictures in work are done.
   class Pause {
    public:
-    explicit Pause(PictureQueue& queue) : queue_(queue) { queue_.set_paused(true); }
-    ~Pause() { queue_.set_paused(false); }
+    explicit Pause(PictureQueue& queue) : queue_(queue) { queue_.pause(); }
+    ~Pause() { queue_.go_on(); }
     Pause(const Pause&) = delete;
     Pause& operator=(const Pause&) = delete;
 
@@ -72,7 +73,8 @@ class PictureQueue {
   bool can_prepare() const { return !paused_ && !read_.empty(); }
   void read_one(std::unique_lock<std::mutex>& lock);
   void prepare_one(std::unique_lock<std::mutex>& lock);
-  void set_paused(bool paused);
+  void pause();
+  void go_on();
 
   std::span<const InputItem> items_;
   PictureQueueOptions options_;
@@ -83,6 +85,7 @@ class PictureQueue {
   std::size_t read_bytes_ = 0;  // of the files in read_
   std::size_t next_ = 0;        // the first item that no worker has taken
   std::size_t given_out_ = 0;   // items handed to the caller
+  std::size_t in_work_ = 0;     // items that workers prepare now
   bool paused_ = false;
   bool closing_ = false;
   std::vector<std::jthread> threads_;

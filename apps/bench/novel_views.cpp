@@ -3,7 +3,6 @@
 #include "apps/bench/novel_views.h"
 
 #include "apps/common/memory.h"
-#include "core/error.h"
 #include "core/weights/weight_file.h"
 #include "nvs/model/memory_estimate.h"
 #include "nvs/model/operation_count.h"
@@ -37,7 +36,6 @@ nvs::CameraTensors made_up_cameras(const Subject& subject, c10::Device device) {
 void check_free_memory(const Subject& subject, const nvs::LvsmConfig& config,
                        const nvs::RendererOptions& options) {
   if (options.device.type() != c10::DeviceType::CPU) return;
-  const auto available = memory_available();
   const bool writes = subject.op_case == kNovelViewCalls[0];
   const nvs::RunSize size{.input_views = writes ? subject.batch : 0,
                           .target_views = writes ? 0 : subject.batch,
@@ -45,12 +43,9 @@ void check_free_memory(const Subject& subject, const nvs::LvsmConfig& config,
                           .height = subject.height,
                           .target_width = subject.width,
                           .target_height = subject.height};
-  const auto need = static_cast<double>(nvs::estimate_memory(config, size, options).peak());
-  TTT_CHECK(!available || need <= static_cast<double>(*available), memory,
-            fmt::format("{} views of {}x{} need about {:.0f} MiB, and {:.0f} MiB are free",
-                        subject.batch, subject.width, subject.height, need / kMebibyte,
-                        static_cast<double>(available.value_or(0)) / kMebibyte),
-            subject.name, "use a smaller --batch or --size");
+  require_memory(nvs::estimate_memory(config, size, options).peak(),
+                 fmt::format("{} views of {}x{}", subject.batch, subject.width, subject.height),
+                 subject.name, "use a smaller --batch or --size");
 }
 
 }  // namespace

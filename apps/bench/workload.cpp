@@ -53,16 +53,12 @@ at::Tensor made_up_pictures(const Subject& subject) {
 
 void check_free_memory(const Subject& subject, const vision::ModelSpec& spec, c10::Device device) {
   if (device.type() != c10::DeviceType::CPU) return;
-  const auto available = memory_available();
   const auto estimate =
       subject.training ? vision::estimate_training_memory : vision::estimate_memory;
-  const auto need = static_cast<double>(
-      estimate(spec, subject.batch, subject.width, subject.height, subject.dtype, subject.backend));
-  TTT_CHECK(!available || need <= static_cast<double>(*available), memory,
-            fmt::format("{} pictures of {}x{} need about {:.0f} MiB, and {:.0f} MiB are free",
-                        subject.batch, subject.width, subject.height, need / kMebibyte,
-                        static_cast<double>(available.value_or(0)) / kMebibyte),
-            subject.name, "use a smaller --batch or --size");
+  require_memory(
+      estimate(spec, subject.batch, subject.width, subject.height, subject.dtype, subject.backend),
+      fmt::format("{} pictures of {}x{}", subject.batch, subject.width, subject.height),
+      subject.name, "use a smaller --batch or --size");
 }
 
 double operations_of(const Subject& subject, const vision::ModelSpec& spec) {

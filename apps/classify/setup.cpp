@@ -212,15 +212,10 @@ std::int64_t memory_need(const ClassifySetup& setup, std::size_t pictures) {
 void check_memory(const ClassifySetup& setup, std::size_t pictures) {
   if (setup.device.device.is_cuda()) return;
   const auto at_once = std::min(setup.job.batch, static_cast<std::int64_t>(pictures));
-  const double need = static_cast<double>(memory_need(setup, pictures)) / kMebibyte;
-  const std::optional<std::int64_t> available = memory_available();
-  const double free = static_cast<double>(available.value_or(0)) / kMebibyte;
-  log_debug("estimated memory: {:.0f} MiB", need);
-  TTT_CHECK(
-      !available || need <= free, memory,
-      fmt::format("{} pictures of {}x{} at once need about {:.0f} MiB, and {:.0f} MiB are free",
-                  at_once, setup.job.preprocess.width, setup.job.preprocess.height, need, free),
-      "--batch, --size", at_once > 1 ? "use a smaller --batch" : "use a smaller --size");
+  require_memory(memory_need(setup, pictures),
+                 fmt::format("{} pictures of {}x{} at once", at_once, setup.job.preprocess.width,
+                             setup.job.preprocess.height),
+                 "--batch, --size", at_once > 1 ? "use a smaller --batch" : "use a smaller --size");
 }
 
 }  // namespace ttt::cli

@@ -3,7 +3,11 @@
 #include "apps/common/memory.h"
 
 #include "apps/common/text.h"
+#include "core/error.h"
+#include "core/log.h"
 #include "core/tensor_pool.h"
+
+#include <spdlog/fmt/fmt.h>
 
 #include <algorithm>
 #include <fstream>
@@ -44,16 +48,8 @@ bool restart_peak() {
   return static_cast<bool>(file.flush());
 }
 
-}  // namespace
-
-nlohmann::ordered_json mebibytes(std::optional<std::int64_t> bytes) {
-  constexpr int kDigits = 6;
-  if (!bytes) return nullptr;
-  return significant(static_cast<double>(*bytes) / kMebibyte, kDigits);
-}
-
-std::optional<std::int64_t> memory_available() {
-  give_back_freed();
+/// Bytes that can be taken beside what this process holds and has freed.
+std::optional<std::int64_t> memory_left() {
   const std::optional<std::int64_t> kibibytes = number_in("/proc/meminfo", "MemAvailable:");
   if (!kibibytes) return std::nullopt;
   std::int64_t available = *kibibytes * 1024;
@@ -64,6 +60,34 @@ std::optional<std::int64_t> memory_available() {
   if (limit && used)
     available = std::min(available, std::max<std::int64_t>(0, *limit - *used + cache.value_or(0)));
   return available;
+}
+
+}  // namespace
+
+nlohmann::ordered_json mebibytes(std::optional<std::int64_t> bytes) {
+  constexpr int kDigits = 6;
+  if (!bytes) return nullptr;
+  return significant(static_cast<double>(*bytes) / kMebibyte, kDigits);
+}
+
+std::optional<std::int64_t> memory_available() {
+  give_back_freed();
+  return memory_left();
+}
+
+void require_memory(std::int64_t bytes, const std::string& what, const std::string& where,
+                    const std::string& hint) {
+  const double need = static_cast<double>(bytes) / kMebibyte;
+  log_debug("estimated memory: {:.0f} MiB", need);
+  // What was freed and kept is asked for again at once, unless it has to go.
+  const std::optional<std::int64_t> left = memory_left();
+  if (!left || bytes <= *left) return;
+  const std::optional<std::int64_t> available = memory_available();
+  if (!available || bytes <= *available) return;
+  throw Error(ErrorKind::memory,
+              fmt::format("{} need about {:.0f} MiB, and {:.0f} MiB are free", what, need,
+                          static_cast<double>(*available) / kMebibyte),
+              where, hint);
 }
 
 PeakMemory::PeakMemory() {

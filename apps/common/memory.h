@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 namespace ttt::cli {
 
@@ -17,6 +18,10 @@ nlohmann::ordered_json mebibytes(std::optional<std::int64_t> bytes);
 /// Bytes that can still be taken on this machine, or in this container, without swapping; nothing
 /// when unknown. Gives free memory back to the system first, which would count as taken.
 std::optional<std::int64_t> memory_available();
+
+/// Throws Error(memory) where `what` needs more bytes than are free: "`what` need about ...".
+void require_memory(std::int64_t bytes, const std::string& what, const std::string& where,
+                    const std::string& hint);
 
 /// What the process held at most between two points in time.
 class PeakMemory {

@@ -4,8 +4,6 @@
 
 #include "apps/common/memory.h"
 #include "apps/common/text.h"
-#include "core/error.h"
-#include "core/log.h"
 #include "nvs/model/memory_estimate.h"
 
 #include <spdlog/fmt/fmt.h>
@@ -45,15 +43,11 @@ bool reconstructs(const RenderOptions& options) {
 void check_memory(const RenderSetup& setup, std::int64_t inputs, std::int64_t frames) {
   if (setup.device.device.is_cuda()) return;
   const nvs::MemoryEstimate need = estimate(setup, inputs, frames);
-  const double more =
-      static_cast<double>(need.peak() - need.weights + perceptual_bytes(setup)) / kMebibyte;
-  const std::optional<std::int64_t> available = memory_available();
-  const double free = static_cast<double>(available.value_or(0)) / kMebibyte;
-  log_debug("estimated memory beside the weights: {:.0f} MiB", more);
-  TTT_CHECK(!available || more <= free, memory,
-            fmt::format("{} views of {} need about {:.0f} MiB, and {:.0f} MiB are free", inputs,
-                        to_string(setup.size), more, free),
-            "--views, --size, --tile", "use fewer views, a smaller --size or a smaller --tile");
+  // The weights are there already.
+  require_memory(need.peak() - need.weights + perceptual_bytes(setup),
+                 fmt::format("{} views of {}", inputs, to_string(setup.size)),
+                 "--views, --size, --tile",
+                 "use fewer views, a smaller --size or a smaller --tile");
 }
 
 nlohmann::ordered_json dry_run_row(const RenderSetup& setup, const RenderOptions& options,

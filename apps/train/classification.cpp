@@ -5,6 +5,7 @@
 #include "core/error.h"
 #include "core/log.h"
 #include "layers/module_weights.h"
+#include "vision/classifier.h"
 #include "vision/model_catalog.h"
 #include "vision/training/classification_task.h"
 #include "vision/weights_metadata.h"
@@ -196,6 +197,9 @@ void set_up_classification(TrainSetup& setup, const TrainOptions& options) {
   const auto model = spec.build();
   const PreprocessOptions& size = task_options.augment.preprocess;
   vision::check_image_size(size.width, size.height, model->size_multiple());
+  if (setup.device.device.is_cpu() && !options.recompute)
+    setup.step_memory = vision::estimate_training_memory(
+        spec, options.batch, size.width, size.height, task_options.compute, task_options.backend);
   model->initialize(setup.trainer.seed);
   if (!options.weights.empty()) load_initial_weights(*model, spec, options);
   auto task = std::make_unique<vision::ClassificationTask>(

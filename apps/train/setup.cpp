@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apps/train/setup.h"
 
+#include "apps/common/memory.h"
 #include "apps/train/classification.h"
 #include "apps/train/novel_views.h"
 #include "core/error.h"
@@ -91,6 +92,14 @@ TrainSetup set_up_training(const TrainOptions& options) {
   for (const at::Tensor& parameter : setup.task->model().parameters())
     setup.parameters += parameter.numel();
   return setup;
+}
+
+void check_memory(const TrainSetup& setup, const TrainOptions& options) {
+  if (setup.step_memory == 0) return;
+  require_memory(
+      setup.step_memory,
+      fmt::format("steps of {} {} of {}", options.batch, setup.unit, to_string(setup.size)),
+      "--batch, --size", "use a smaller --batch with --accumulate, or --recompute");
 }
 
 void announce(const TrainSetup& setup, const TrainOptions& options) {

@@ -19,6 +19,7 @@ struct TrainSetup {
   training::TrainerOptions trainer;
   bool averaged = false;  ///< a moving average is kept
   std::int64_t parameters = 0;
+  std::int64_t step_memory = 0;  ///< bytes that a step needs on the CPU; 0: not estimated
 
   std::unique_ptr<training::Task> task;
   std::string model;  ///< its name
@@ -36,6 +37,9 @@ TrainSetup set_up_training(const TrainOptions& options);
 
 /// "64,128" as its parts.
 std::vector<std::string> comma_parts(const std::string& text);
+
+/// Throws Error(memory) where a step needs more than is free.
+void check_memory(const TrainSetup& setup, const TrainOptions& options);
 
 /// Tells on the log what will be done.
 void announce(const TrainSetup& setup, const TrainOptions& options);

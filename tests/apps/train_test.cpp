@@ -19,6 +19,17 @@ TEST(Train, FlagsHaveAnEffect) {
   }
 }
 
+TEST(Train, RefusesStepsThatNeedMoreMemoryThanIsFree) {
+  const TrainingFolder folder;
+  Arguments large{"--model", "vit3_t", "--size", "8192", "--batch", "12", "--dry-run"};
+  const ProgramResult result = run_ttt(folder.call("large", large));
+  EXPECT_EQ(result.code, 6) << result.err;
+  EXPECT_TRUE(contains(result.err, "steps of 12 pictures of 8192x8192 need about ")) << result.err;
+  EXPECT_TRUE(contains(result.err, "hint: use a smaller --batch")) << result.err;
+  large.push_back("--recompute");  // needs less than can be told
+  EXPECT_EQ(run_ttt(folder.call("large", large)).code, 0);
+}
+
 // 12 pictures in batches of 2: epochs of 6 steps; step 45 lies in the middle of one.
 TEST(Train, ResumeAfterKillGivesTheSameBits) {
   const TrainingFolder folder;
