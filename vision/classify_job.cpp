@@ -3,6 +3,7 @@
 #include "vision/classify_job.h"
 
 #include "core/cancel.h"
+#include "kernels/support/parallel.h"
 #include "vision/picture_queue.h"
 
 #include <spdlog/fmt/fmt.h>
@@ -100,7 +101,7 @@ class ClassifyJob {
     if (good.empty()) return rows;
     const Clock::time_point start = Clock::now();
     try {
-      const auto output = run_model(stack(pictures, good));
+      const auto output = run_model(pictures, good);
       const double share = milliseconds_since(start) / static_cast<double>(good.size());
       for (std::size_t k = 0; k < good.size(); ++k)
         fill_row(rows[good[k]], output, static_cast<std::int64_t>(k), share);
@@ -111,10 +112,11 @@ class ClassifyJob {
     return rows;
   }
 
-  ClassificationOutput run_model(const at::Tensor& images) {
+  ClassificationOutput run_model(const std::vector<PreparedPicture>& pictures,
+                                 const std::vector<std::size_t>& good) {
     std::optional<PictureQueue::Pause> pause;
     if (pause_workers_) pause.emplace(queue_);
-    return run_with_back_off(classifier_, images, options_.context);
+    return run_with_back_off(classifier_, stack(pictures, good), options_.context);
   }
 
   at::Tensor stack(const std::vector<PreparedPicture>& pictures,
@@ -122,12 +124,11 @@ class ClassifyJob {
     const PreprocessOptions& size = options_.preprocess;
     const auto count = static_cast<std::int64_t>(good.size());
     at::Tensor images = at::empty({count, 3, size.height, size.width});
-    const std::int64_t numbers = images.stride(0);
     float* destination = images.mutable_data_ptr<float>();
-    for (const std::size_t i : good) {
-      normalize(pictures[i].pixels, size, destination);
-      destination += numbers;
-    }
+    ops::parallel_parts(count, [&](std::int64_t k) {
+      normalize(pictures[good[static_cast<std::size_t>(k)]].pixels, size,
+                destination + k * images.stride(0));
+    });
     return images;
   }
 
