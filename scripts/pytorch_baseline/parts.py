@@ -114,7 +114,6 @@ def write_pictures(folder, count):
 def folder(options):
     """Pictures a second of `ttt classify` on a folder, and of the bare model, in turns."""
     count = 40 if options.quick else 1000
-    rounds = min(options.rounds, 3)  # each takes a minute
     result = {"pictures": count}
     with tempfile.TemporaryDirectory() as name:
         write_pictures(pathlib.Path(name), count)
@@ -124,7 +123,7 @@ def folder(options):
                        "--format", "jsonl", "--quiet"]
             bare, rates = Ttt(options, model, 224, 8, dtype), []
             bare.measure(options.repetitions)
-            for _ in range(rounds):
+            for _ in range(options.rounds):
                 out = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
                 rates.append(count * 1000 / json.loads(out.splitlines()[-1])["total_time_ms"])
                 bare.measure(options.repetitions)
