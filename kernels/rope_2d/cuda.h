@@ -14,7 +14,7 @@ struct RopeAngles {
   int pairs = 0;  ///< of each axis, a quarter of the channels
 };
 
-/// Rotates x [batch, height*width, channels] into out, which may be x (see rope_2d.h).
+/// Rotates x [batch, height*width, channels] into out, which may be x.
 struct RopeLaunch {
   DataType type = DataType::float32;
   const void* x = nullptr;

@@ -76,8 +76,8 @@ struct StepArguments {
   Rotation rotation;
 };
 
-StepArguments prepare_step(const GatedLinearStepSaved& in, Backend requested) {
-  const auto& [k, v, w1, w2, g1, g2, rope] = in;
+StepArguments prepare_step(const at::Tensor& k, const at::Tensor& v, const at::Tensor& w1,
+                           const at::Tensor& w2, const RopeTable* rope, Backend requested) {
   check_shape(kOp, "k", k, {-1, -1, -1});
   check_shape(kOp, "v", v, {k.size(0), k.size(1), k.size(2)});
   check_same_dtype(kOp, "v", v, k);
@@ -226,7 +226,7 @@ const OpSupport& ttt_gated_linear_support() {
 
 InnerWeights gated_linear_step(const at::Tensor& k, const at::Tensor& v, const at::Tensor& w1,
                                const at::Tensor& w2, Backend requested, const RopeTable* rope) {
-  const StepArguments a = prepare_step({k, v, w1, w2, {}, {}, rope}, requested);
+  const StepArguments a = prepare_step(k, v, w1, w2, rope, requested);
   if (!needs_gradient({k, v, w1, w2})) {
     GatedLinearStep step = run_step(a);
     return {std::move(step.w1), std::move(step.w2)};
@@ -238,13 +238,13 @@ InnerWeights gated_linear_step(const at::Tensor& k, const at::Tensor& v, const a
 GatedLinearStep gated_linear_step_forward(const at::Tensor& k, const at::Tensor& v,
                                           const at::Tensor& w1, const at::Tensor& w2,
                                           Backend requested) {
-  return run_step(prepare_step({k, v, w1, w2, {}, {}}, requested));
+  return run_step(prepare_step(k, v, w1, w2, nullptr, requested));
 }
 
 GatedLinearStepGradients gated_linear_step_backward(const GatedLinearStepSaved& saved,
                                                     const at::Tensor& dw1, const at::Tensor& dw2,
                                                     Backend requested) {
-  const StepArguments a = prepare_step({saved.k, saved.v, saved.w1, saved.w2, {}, {}}, requested);
+  const StepArguments a = prepare_step(saved.k, saved.v, saved.w1, saved.w2, nullptr, requested);
   const GatedLinearStepSaved prepared{a.k,
                                       a.v,
                                       a.w1,

@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kLevels = 5;
 constexpr std::int64_t kSmallest = 16;
-/// Pixels whose features are in memory at once, some 2 kB each.
+/// Pixels whose features are in memory at once, 1.5 kB each.
 constexpr std::int64_t kTilePixels = 1 << 16;
 constexpr std::int64_t kFloatBytes = 4;
 constexpr double kUnitEpsilon = 1e-10;
